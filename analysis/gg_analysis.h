@@ -1,0 +1,276 @@
+/* analysis/ — text, syntax tree, captures, break sites, explanations.
+ * Knows tree-sitter and (for worker frames and the registry) jansson; no LSP, no event loop, no Python.
+ * Everything here is tested, fuzzed and used from the command line without a server.
+ *
+ * Threads: gg_text and gg_tree are immutable and reference counted, safe to share; everything else is one owner at a time. */
+#ifndef GG_ANALYSIS_H
+#define GG_ANALYSIS_H
+
+#include <jansson.h>
+#include <stdatomic.h>
+#include <tree_sitter/api.h>
+
+#include "base/gg_base.h"
+
+/* ---- text ------------------------------------------------------------------------------------------------------ */
+#define GG_MAX_DOCUMENT_BYTES (16u * 1024 * 1024)
+
+typedef struct gg_span {
+    uint32_t start, end;
+} gg_span; /* byte offsets, end exclusive */
+typedef struct gg_position {
+    uint32_t line, character;
+} gg_position; /* zero-based; character in units of an encoding */
+typedef struct gg_range {
+    gg_position start, end;
+} gg_range;
+typedef enum gg_encoding { GG_UTF16, GG_UTF8, GG_UTF32 } gg_encoding;
+
+typedef struct gg_text gg_text; /* immutable bytes (valid UTF-8) + line index; lines end in \n, \r\n or \r */
+
+/* 0, GG_ETOOBIG, or GG_EPARAMS for bytes that are no UTF-8 (the message names the offset and line). */
+int gg_text_new(gg_text **out, gg_str bytes, gg_error *err) GG_MUST_USE;
+int gg_text_read(gg_text **out, const char *path, gg_error *err) GG_MUST_USE; /* from disk; GG_ENOTFOUND / GG_EIO too */
+gg_text *gg_text_ref(const gg_text *text);
+void gg_text_unref(gg_text **text); /* NULLs the caller's pointer */
+gg_str gg_text_bytes(const gg_text *text);
+gg_str gg_text_slice(const gg_text *text, gg_span span);
+uint32_t gg_text_line_count(const gg_text *text);
+gg_str gg_text_line(const gg_text *text, uint32_t line); /* without its terminator; "" past the end */
+uint32_t gg_text_line_start(const gg_text *text, uint32_t line);
+/* Both clamp to the line and to the text, and never split a code point. */
+uint32_t gg_text_offset(const gg_text *text, gg_position position, gg_encoding encoding);
+gg_position gg_text_position(const gg_text *text, uint32_t offset, gg_encoding encoding);
+gg_range gg_text_range(const gg_text *text, gg_span span, gg_encoding encoding);
+/* A new text with span replaced.  The old one is untouched. */
+int gg_text_replace(gg_text **out, const gg_text *text, gg_span span, gg_str with, gg_error *err) GG_MUST_USE;
+
+/* ---- tree ------------------------------------------------------------------------------------------------------- */
+typedef struct gg_tree gg_tree; /* a syntax tree and the text it was parsed from */
+
+/* One change, in bytes of the text before it. */
+typedef struct gg_change {
+    gg_span span;
+    uint32_t new_len;
+} gg_change;
+
+/* Parses text; reuses `old` (NULL is fine) after `changes` were applied to its text in order.  GG_ECANCELED once *cancel
+ * (NULL is fine) is true.  Any thread. */
+int gg_tree_parse(gg_tree **out, const gg_text *text, const gg_tree *old, const gg_change *changes, size_t change_count,
+                  const atomic_bool *cancel, gg_error *err) GG_MUST_USE;
+gg_tree *gg_tree_ref(const gg_tree *tree);
+void gg_tree_unref(gg_tree **tree);
+const gg_text *gg_tree_text(const gg_tree *tree);
+TSNode gg_tree_root(const gg_tree *tree);
+bool gg_tree_has_error(const gg_tree *tree);
+gg_str gg_node_text(const gg_tree *tree, TSNode node); /* borrowed from the text */
+gg_span gg_node_span(TSNode node);
+bool gg_node_is(TSNode node, const char *type);       /* false for a null node */
+TSNode gg_node_at(const gg_tree *tree, gg_span span); /* smallest named node that covers span */
+TSNode gg_node_ancestor(TSNode node,
+                        const char *type); /* nearest enclosing (or the node itself); null node when none */
+
+/* "Net.forward", "f.<locals>.g", "<module>": the enclosing classes and functions of an offset, as __qualname__ writes them. */
+gg_str gg_enclosing_name(const gg_tree *tree, uint32_t offset, gg_arena *arena);
+/* Span of the innermost class (preferred) or function around offset, decorators included; false at module level. */
+bool gg_enclosing_definition(const gg_tree *tree, uint32_t offset, gg_span *out);
+
+/* A range from instruction positions, made exact by the tree: a method chain over several lines is widened to its call, a
+ * position without columns becomes the statement's header (condition, call), parentheses and white space are trimmed.
+ * line and end_line 1-based; col/end_col UTF-8 bytes or -1. */
+gg_span gg_refine_range(const gg_tree *tree, uint32_t line, uint32_t end_line, int32_t col, int32_t end_col);
+
+/* ---- captures ----------------------------------------------------------------------------------------------------- */
+typedef enum gg_origin { GG_ORIGIN_WORKSPACE, GG_ORIGIN_LIBRARY, GG_ORIGIN_TORCH, GG_ORIGIN_STDLIB } gg_origin;
+
+typedef struct gg_frame { /* a Python frame at a break; innermost first in lists */
+    gg_str file, function;
+    uint32_t line, end_line; /* 1-based; 0 unknown */
+    int32_t col, end_col;    /* UTF-8 bytes, -1 unknown */
+    gg_origin origin;
+} gg_frame;
+
+typedef enum gg_value_kind {
+    GG_VALUE_UNKNOWN,
+    GG_VALUE_TENSOR,
+    GG_VALUE_INT,
+    GG_VALUE_FLOAT,
+    GG_VALUE_BOOL,
+    GG_VALUE_STR,
+    GG_VALUE_NONE,
+    GG_VALUE_LIST,
+    GG_VALUE_TUPLE,
+    GG_VALUE_DICT,
+    GG_VALUE_MODULE,
+    GG_VALUE_NDARRAY,
+    GG_VALUE_SYMINT,
+    GG_VALUE_OTHER
+} gg_value_kind;
+
+typedef struct gg_fact { /* what a capture saw of a name at a break */
+    gg_str name;
+    gg_value_kind kind;
+    gg_str dtype, device; /* "torch.float32"; empty when no tensor */
+    const int64_t *shape; /* -1 for a symbolic size */
+    int32_t rank;         /* -1 unknown */
+    bool requires_grad;
+} gg_fact;
+
+typedef struct gg_break {
+    gg_str id, type, reason, context, explanation;
+    gg_str *hints;
+    size_t hint_count;
+    bool skip; /* the whole frame fell to eager; else the graph is split and goes on */
+    bool in_loop;
+    gg_str *aggravations;
+    size_t aggravation_count;
+    gg_frame *stack;
+    size_t stack_len;
+    gg_fact *facts;
+    size_t fact_count;
+    gg_fact value; /* of the value Dynamo stopped at; kind UNKNOWN when not known */
+} gg_break;
+
+typedef enum gg_entry_status {
+    GG_ENTRY_CAPTURED,
+    GG_ENTRY_BREAKS,
+    GG_ENTRY_NOTHING,
+    GG_ENTRY_NO_INPUTS,
+    GG_ENTRY_EAGER_ERROR,
+    GG_ENTRY_CAPTURE_ERROR,
+    GG_ENTRY_TIMEOUT,
+    GG_ENTRY_CRASHED
+} gg_entry_status;
+
+typedef struct gg_entry {
+    gg_str name, inputs, message, file;
+    uint32_t line; /* 1-based, 0 unknown */
+    gg_entry_status status;
+    int32_t graphs;
+    int32_t *ops;
+    size_t op_count;
+    gg_break *breaks;
+    size_t break_count;
+} gg_entry;
+
+const char *gg_entry_status_name(gg_entry_status status); /* "captured", … */
+const char *gg_origin_name(gg_origin origin);
+
+/* What a `entry` / `break` value of a worker frame says.  Everything is copied into the arena. 0 or GG_EPARAMS. */
+int gg_entry_decode(gg_entry *out, const json_t *json, gg_arena *arena, gg_error *err) GG_MUST_USE;
+int gg_break_decode(gg_break *out, const json_t *json, gg_arena *arena, gg_error *err) GG_MUST_USE;
+
+/* ---- sources ------------------------------------------------------------------------------------------------------ */
+/* Texts and trees by absolute path: open buffers (overlay) first, then disk.  Not shared between threads. */
+typedef struct gg_sources gg_sources;
+gg_sources *gg_sources_new(void);
+void gg_sources_free(gg_sources *sources);
+void gg_sources_put(gg_sources *sources, gg_str path, const gg_text *text,
+                    const gg_tree *tree_or_null); /* takes refs */
+/* Borrowed until the sources are freed or the path is put again; NULL with err when it cannot be read or parsed. */
+const gg_tree *gg_sources_tree(gg_sources *sources, gg_str path, gg_error *err);
+
+/* ---- break sites ---------------------------------------------------------------------------------------------------- */
+/* Breaks grouped by (file, exact range, id): what a user sees and mends. */
+typedef struct gg_site {
+    gg_str id, type, category, reason,
+        explanation; /* category: contract's words; explanation: plain text, our GCM words */
+    bool skip, in_loop;
+    gg_str *aggravations;
+    size_t aggravation_count;
+    uint32_t count;       /* break records grouped into it */
+    gg_str file;          /* absolute */
+    gg_span span;         /* in the text the capture ran on */
+    gg_range range_utf16; /* the same, for JSON */
+    gg_str enclosing;
+    gg_frame *stack;
+    size_t stack_len;      /* of the first record */
+    const gg_break *first; /* the record that made it (facts, hints) */
+    gg_str *entries;
+    size_t entry_count; /* names of the entries that hit it */
+    bool in_workspace;  /* false: it lies in a library; the editor marks the entry */
+} gg_site;
+
+typedef struct gg_site_list {
+    gg_site *items;
+    size_t len;
+} gg_site_list;
+
+struct gg_registry;
+/* Groups the breaks of `entries` (one entry for `check --json`, all of a file for the editor), in order of first appearance.
+ * The site's frame is the innermost workspace frame, else the innermost outside torch and the standard library, else the
+ * innermost.  Reads files through `sources`; a file that cannot be read gives line ranges.  The result lives in the arena. */
+gg_site_list gg_sites_group(const gg_entry *entries, size_t entry_count, gg_sources *sources,
+                            const struct gg_registry *registry, gg_arena *arena);
+
+/* Where a span of the old text is after a change; false when the change touched its inside (then *span covers what is left). */
+bool gg_span_carry(gg_span *span, gg_change change);
+
+/* ---- explanations (GCM) ------------------------------------------------------------------------------------------------ */
+typedef struct gg_registry gg_registry; /* torch's graph_break_registry.json, read at run time */
+
+int gg_registry_load(gg_registry **out, const char *path, gg_error *err) GG_MUST_USE;
+void gg_registry_free(gg_registry *registry);
+
+typedef struct gg_registry_row {
+    gg_str id, type, context, explanation;
+    gg_str *hints;
+    size_t hint_count;
+} gg_registry_row;
+bool gg_registry_find(const gg_registry *registry, gg_str id,
+                      gg_registry_row *out); /* borrows; NULL registry is fine */
+
+/* "unsupported_operation", "dynamic_control_flow" or "tensor_tracing_disruption" (GraphGlue's three). */
+const char *gg_break_category(gg_str id, gg_str type);
+
+/* One short line for a diagnostic: "print() cannot be traced: it splits the graph here (GB0059)". */
+gg_str gg_explain_short(const gg_site *site, gg_arena *arena);
+/* What Python does here, why Dynamo stops, what it costs in this program (graphs, loop, skipped frame), how to fix it, the
+ * enclosing definition; Dynamo's own words last.  Markdown (folded words in a quote block) or plain text.  User code inside
+ * is escaped. `tree` may be NULL. */
+gg_str gg_explain_site(const gg_site *site, const gg_tree *tree, const gg_registry *registry, bool markdown,
+                       gg_arena *arena);
+/* `graphglue-lsp explain GB0170`.  GG_ENOTFOUND for an id neither we nor the registry know. */
+int gg_explain_id(gg_buf *out, gg_str id, const gg_registry *registry, bool markdown, gg_error *err) GG_MUST_USE;
+/* "https://meta-pytorch.org/compile-graph-break-site/gb/gb0170.html" */
+gg_str gg_explain_url(gg_str id, gg_arena *arena);
+
+/* ---- worker frames (pure: bytes in, values out) ---------------------------------------------------------------------- */
+#define GG_MAX_WORKER_FRAME_BYTES (64u * 1024 * 1024)
+
+/* Takes one frame off the front of `in` (consumed).  1: *out is a new reference; 0: more bytes are needed; GG_EFRAME. */
+int gg_worker_frame_next(gg_buf *in, json_t **out, gg_error *err) GG_MUST_USE;
+int gg_worker_frame_write(gg_buf *out, const json_t *frame, gg_error *err) GG_MUST_USE;
+
+typedef struct gg_overlay_file {
+    gg_str file, text;
+} gg_overlay_file;
+
+typedef struct gg_capture_request {
+    json_int_t id;
+    gg_str file;
+    const gg_overlay_file *overlay;
+    size_t overlay_count;
+    const gg_str *entries;
+    size_t entry_count; /* 0: all */
+    bool train;
+    uint32_t deadline_ms;
+} gg_capture_request;
+json_t *gg_capture_request_encode(const gg_capture_request *request); /* new reference */
+
+typedef struct gg_verify_request {
+    json_int_t id;
+    gg_str file;
+    const gg_overlay_file *original;
+    size_t original_count;
+    const gg_overlay_file *edited;
+    size_t edited_count;
+    const gg_str *entries;
+    size_t entry_count;
+    const char *safety; /* "exact", … */
+    bool train;
+    uint32_t deadline_ms;
+} gg_verify_request;
+json_t *gg_verify_request_encode(const gg_verify_request *request); /* new reference */
+
+#endif

@@ -1,0 +1,32 @@
+# Debian packages through pkg-config; tree-sitter's core and Python grammar from third_party/ (script/bootstrap fetches them by
+# version and hash: Debian's runtime is too old for the grammar).
+find_package(PkgConfig REQUIRED)
+
+function(gg_require module target package)
+  pkg_check_modules(${target} IMPORTED_TARGET GLOBAL ${module})
+  if(NOT ${target}_FOUND)
+    message(FATAL_ERROR "graphglue-lsp needs ${module}, which was not found. Install it:  apt-get install ${package}   (or run script/bootstrap)")
+  endif()
+endfunction()
+
+gg_require("libuv>=1.44" libuv libuv1-dev)
+gg_require("jansson>=2.14" jansson libjansson-dev)
+gg_require("libcurl>=7.88" libcurl libcurl4-openssl-dev)
+
+set(GG_TREE_SITTER_DIR ${CMAKE_SOURCE_DIR}/third_party/tree-sitter CACHE PATH "npm tree-sitter, unpacked")
+set(GG_TREE_SITTER_PYTHON_DIR ${CMAKE_SOURCE_DIR}/third_party/tree-sitter-python CACHE PATH "npm tree-sitter-python, unpacked")
+foreach(file ${GG_TREE_SITTER_DIR}/vendor/tree-sitter/lib/src/lib.c ${GG_TREE_SITTER_PYTHON_DIR}/src/parser.c ${GG_TREE_SITTER_PYTHON_DIR}/src/scanner.c)
+  if(NOT EXISTS ${file})
+    message(FATAL_ERROR "${file} is missing: tree-sitter's core and Python grammar are npm packages. Run script/bootstrap, which fetches them by version and hash.")
+  endif()
+endforeach()
+
+set(GG_TREE_SITTER_LIB ${GG_TREE_SITTER_DIR}/vendor/tree-sitter/lib)
+add_library(tree_sitter STATIC
+  ${GG_TREE_SITTER_LIB}/src/lib.c
+  ${GG_TREE_SITTER_PYTHON_DIR}/src/parser.c
+  ${GG_TREE_SITTER_PYTHON_DIR}/src/scanner.c)
+target_include_directories(tree_sitter SYSTEM PUBLIC ${GG_TREE_SITTER_LIB}/include)
+target_include_directories(tree_sitter SYSTEM PRIVATE ${GG_TREE_SITTER_LIB}/src ${GG_TREE_SITTER_PYTHON_DIR}/src)
+target_compile_options(tree_sitter PRIVATE -w)
+target_compile_definitions(tree_sitter PRIVATE _POSIX_C_SOURCE=200112L _DEFAULT_SOURCE)

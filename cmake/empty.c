@@ -1,0 +1,2 @@
+/* A folder with no source yet. */
+typedef int gg_empty;

@@ -1,0 +1,31 @@
+# One static library per folder: gg_<folder>.  The link order is the layer order; tools/check_layers.py checks the includes.
+add_library(gg_flags INTERFACE)
+target_include_directories(gg_flags INTERFACE ${CMAKE_SOURCE_DIR})
+target_compile_definitions(gg_flags INTERFACE _GNU_SOURCE)
+target_compile_options(gg_flags INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wstrict-prototypes -Wmissing-prototypes -Wundef -Wvla
+  -fno-omit-frame-pointer)
+if(GG_WERROR)
+  target_compile_options(gg_flags INTERFACE -Werror)
+endif()
+if(GG_SANITIZE)
+  add_compile_options(-fsanitize=${GG_SANITIZE} -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${GG_SANITIZE})
+endif()
+if(GG_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
+
+# gg_library(<folder> DEPENDS <targets>…): every .c of the folder (globbed; a new file needs no row here).
+function(gg_library name)
+  cmake_parse_arguments(ARG "" "" "DEPENDS;GLOBS" ${ARGN})
+  if(NOT ARG_GLOBS)
+    set(ARG_GLOBS *.c)
+  endif()
+  file(GLOB sources CONFIGURE_DEPENDS ${ARG_GLOBS})
+  if(NOT sources)
+    set(sources ${CMAKE_SOURCE_DIR}/cmake/empty.c)
+  endif()
+  add_library(gg_${name} STATIC ${sources})
+  target_link_libraries(gg_${name} PUBLIC gg_flags ${ARG_DEPENDS})
+endfunction()

@@ -1,0 +1,133 @@
+/* repair/ — rules that mend a break by source transformation, candidates, verdicts, and the order they are tried in.
+ * Knows analysis/ and tree-sitter; no LSP, no event loop.  Adding a rule: docs/how-to-add-a-rule.md. */
+#ifndef GG_REPAIR_H
+#define GG_REPAIR_H
+
+#include "analysis/gg_analysis.h"
+#include "base/gg_base.h"
+
+/* ---- safety (design: weakest allowed is --max-safety, default exact) -------------------------------------------- */
+typedef enum gg_safety {
+    GG_SAFETY_EXACT,   /* same results, same effects */
+    GG_SAFETY_EFFECTS, /* same results; under compile a message is skipped or delayed, or an exception has another type */
+    GG_SAFETY_NUMERIC, /* results equal within dtype tolerance */
+    GG_SAFETY_CONFIG,  /* needs a Dynamo setting */
+    GG_SAFETY_OPAQUE   /* hides code from the compiler: offered, never counted as glued */
+} gg_safety;
+
+const char *gg_safety_name(gg_safety safety);
+bool gg_safety_parse(const char *name, gg_safety *out);
+
+/* ---- edits --------------------------------------------------------------------------------------------------------- */
+typedef struct gg_edit {
+    gg_span span;
+    gg_str text;
+} gg_edit; /* text is the arena's of the caller */
+
+typedef struct gg_edits {
+    GG_LIST(gg_edit) list;
+} gg_edits; /* Invariant after gg_edits_sort: sorted, non-overlapping */
+
+void gg_edits_add(gg_edits *edits, gg_span span, gg_str text);
+void gg_edits_clear(gg_edits *edits);
+int gg_edits_sort(gg_edits *edits, gg_error *err) GG_MUST_USE; /* GG_EPARAMS when two overlap */
+/* The new text; edits must be sorted. */
+int gg_edits_apply(gg_text **out, const gg_text *text, const gg_edits *edits, gg_error *err) GG_MUST_USE;
+
+/* ---- rules: one file in repair/rules/, one row in rules.def ------------------------------------------------------------ */
+typedef struct gg_rule_input {
+    const gg_tree *tree; /* of the file the site lies in, as it is now */
+    const gg_site *site; /* id, span, facts (site->first) */
+    gg_span span;        /* where the site is in `tree` now */
+} gg_rule_input;
+
+typedef struct gg_rule_match {
+    TSNode node; /* what the rule will rewrite */
+} gg_rule_match;
+
+typedef struct gg_rule {
+    const char *code; /* "GG001": file gg001_<slug>.c, page docs/rules/GG001.md, fixtures tests/fixtures/repair/GG001 */
+    const char *name; /* "guard-diagnostic" */
+    const char *title; /* for the user: "Skip this message while compiling" */
+    gg_safety safety;
+    /* Cheap, on the tree and the facts only: runs on every code-action request. */
+    bool (*check)(const gg_rule_input *in, gg_rule_match *out);
+    /* Only when chosen.  Text goes into the arena.  GG_ENOMATCH when a precondition does not hold after all. */
+    int (*edit)(const gg_rule_input *in, const gg_rule_match *match, gg_arena *arena, gg_edits *out, gg_error *err);
+} gg_rule;
+
+const gg_rule *const *gg_rules(size_t *out_count); /* in the order offered: strongest first */
+const gg_rule *gg_rule_find(gg_str code_or_name);
+
+/* The rules whose check passes, in order; at most max.  Returns how many. */
+size_t gg_repair_offers(const gg_rule_input *in, gg_safety max_safety, const gg_rule **out, size_t max);
+/* A checked rule's edits, sorted; the result parses with no new syntax error (else GG_ENOMATCH). */
+int gg_repair_edits(const gg_rule *rule, const gg_rule_input *in, gg_arena *arena, gg_edits *out,
+                    gg_error *err) GG_MUST_USE;
+
+/* ---- verdicts ----------------------------------------------------------------------------------------------------------- */
+typedef struct gg_entry_verdict {
+    gg_str name;
+    gg_entry before, after;
+    bool glued;
+} gg_entry_verdict;
+
+typedef struct gg_verdict {
+    bool accepted, glued;
+    gg_str outputs; /* "identical", "close", "different", "error" */
+    int32_t graphs_before, graphs_after, breaks_before, breaks_after;
+    gg_str *compared;
+    size_t compared_count;
+    gg_str *reasons;
+    size_t reason_count;
+    gg_entry_verdict *entries;
+    size_t entry_count;
+} gg_verdict;
+
+int gg_verdict_decode(gg_verdict *out, const json_t *json, gg_arena *arena, gg_error *err) GG_MUST_USE;
+/* One line for the user: "Glued: 2 graphs → 1, outputs identical on 4 input sets." / "Refused: outputs differ …" */
+gg_str gg_verdict_summary(const gg_verdict *verdict, gg_arena *arena);
+
+/* ---- repair session: mends the sites of one file, a pure state machine (no I/O) ---------------------------------------
+ * Drive it:  loop { action = gg_fix_next(fix); do what it says; tell it with gg_fix_captured / gg_fix_verified }.
+ *   CAPTURE  the current text must be captured       → gg_fix_captured
+ *   VERIFY   action.text is a candidate               → gg_fix_verified
+ *   DONE     nothing more to try
+ * The first break of the first entry is mended first and the file captured again (the verdict's `after` entries serve as that
+ * capture), since later breaks may be its cascade; a site whose candidates were all refused is passed over. */
+typedef struct gg_fix gg_fix;
+
+typedef struct gg_fix_repair { /* one candidate that was tried */
+    gg_str site_id, file;
+    gg_range range_utf16;      /* of the site, in the text it was tried on */
+    const gg_rule *rule;       /* NULL: a model's */
+    const gg_verdict *verdict; /* lives as long as the gg_fix */
+    const gg_edit *edits;
+    size_t edit_count;
+    const gg_text *base; /* the text the edits apply to */
+} gg_fix_repair;
+
+typedef enum gg_fix_step { GG_FIX_CAPTURE, GG_FIX_VERIFY, GG_FIX_DONE } gg_fix_step;
+
+typedef struct gg_fix_action {
+    gg_fix_step step;
+    const gg_text *original; /* VERIFY: the text now; CAPTURE: the text to capture.  Borrowed. */
+    const gg_text *edited;   /* VERIFY */
+    gg_safety safety;        /* VERIFY: the rule's */
+    const gg_rule *rule;
+} gg_fix_action;
+
+/* `file` absolute.  Only sites in `file` are mended.  max_safety bounds the rules. */
+gg_fix *gg_fix_new(gg_str file, const gg_text *text, gg_safety max_safety, const gg_registry *registry);
+void gg_fix_free(gg_fix *fix);
+int gg_fix_next(gg_fix *fix, gg_fix_action *out, gg_error *err) GG_MUST_USE;
+/* `frames`: the `entry` values of the capture's frames (copied).  */
+int gg_fix_captured(gg_fix *fix, json_t *const *entries, size_t count, gg_error *err) GG_MUST_USE;
+/* `verdict`: the verdict value of the frame, or NULL when the job failed; `failure` then says why. */
+int gg_fix_verified(gg_fix *fix, const json_t *verdict, gg_str failure, gg_error *err) GG_MUST_USE;
+const gg_text *gg_fix_text(const gg_fix *fix); /* the text as mended so far; borrowed */
+const gg_fix_repair *gg_fix_repairs(const gg_fix *fix, size_t *out_count);
+const gg_entry *gg_fix_before(const gg_fix *fix, size_t *out_count); /* entries of the first capture */
+const gg_entry *gg_fix_after(const gg_fix *fix, size_t *out_count);  /* of the text as it is now */
+
+#endif
