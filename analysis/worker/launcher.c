@@ -19,14 +19,14 @@
 
 enum { MAX_WORKSPACES = 64 };
 
-typedef struct options {
+typedef struct settings {
     const char *python, *fd;
     const char *workspaces[MAX_WORKSPACES];
     int workspace_count;
-} options;
+} settings;
 
-static int parse_options(int argc, char **argv, options *out) {
-    *out = (options){.fd = "3"};
+static int parse_options(int argc, char **argv, settings *out) {
+    *out = (settings){.fd = "3"};
     for (int i = 1; i + 1 < argc; i += 2) {
         if (strcmp(argv[i], "--python") == 0) out->python = argv[i + 1];
         else if (strcmp(argv[i], "--fd") == 0) out->fd = argv[i + 1];
@@ -98,7 +98,7 @@ static bool embed(const gg_probe *probe, const char *support, int argc, char **a
 }
 
 int main(int argc, char **argv) {
-    options options;
+    settings options;
     if (parse_options(argc, argv, &options) != 0) {
         fputs("usage: graphglue-worker --python PATH [--fd N] [--workspace DIR]...\n", stderr);
         return 2;

@@ -1,0 +1,255 @@
+"""Entries of a file: callables with example inputs.
+
+Forms, the first that is found: ``graphglue_inputs()``; ``TESTCASES``; ``Model`` + ``get_init_inputs()`` + ``get_inputs()``.
+"""
+
+import importlib.util
+import inspect
+import os
+import random
+import sys
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+from graphglue_worker import overlay
+
+
+class ImportFailure(Exception):
+    """The file could not be imported, or its inputs are malformed; the text says so in plain words."""
+
+
+@dataclass
+class Call:
+    """A callable built freshly with its arguments, in the mode it is to run in."""
+
+    fn: Callable[..., Any]
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    grad: bool
+
+
+@dataclass
+class Entry:
+    """A callable that can be captured.  `make(seed)` builds everything anew; None when there are no inputs."""
+
+    name: str
+    inputs: str
+    make: Callable[[int], Call] | None
+    cls: str | None = None
+    file: str | None = None
+    line: int | None = None
+    message: str | None = None
+
+
+def seed_all(seed: int) -> None:
+    """Seed torch, random and, when it is imported, numpy."""
+    import torch
+
+    torch.manual_seed(seed)
+    random.seed(seed)
+    numpy = sys.modules.get("numpy")
+    if numpy is not None:
+        numpy.random.seed(seed)
+
+
+def load(path: str, train: bool = False) -> list[Entry]:
+    """Import the file (through the overlay) and list its entries.  Raises ImportFailure."""
+    module = import_file(path)
+    if hasattr(module, "graphglue_inputs"):
+        entries = _from_function(module, train)
+    elif hasattr(module, "TESTCASES"):
+        entries = _from_testcases(module, train)
+    elif all(hasattr(module, n) for n in ("Model", "get_init_inputs", "get_inputs")):
+        entries = [_from_model(module, train)]
+    else:
+        entries = _without_inputs(module)
+    return _number(entries)
+
+
+def import_file(path: str) -> ModuleType:
+    """Import a file with its folder first on sys.path, under a name that is not ``__main__``."""
+    path = os.path.abspath(path)
+    folder, file = os.path.split(path)
+    name = os.path.splitext(file)[0]
+    root = folder
+    while os.path.exists(os.path.join(root, "__init__.py")) and name != "__init__":
+        root, package = os.path.split(root)
+        name = f"{package}.{name}"
+    for place in dict.fromkeys((root, folder)):
+        sys.path.insert(0, place)
+    if root != folder:  # inside a package: its own name, so that relative imports work
+        sys.path.remove(root)
+        sys.path.insert(0, root)
+        sys.path.remove(folder)
+    if name in sys.modules or not name.replace(".", "_").isidentifier() or name == "__main__":
+        name = f"graphglue_file_{name.replace('.', '_').replace('-', '_')}"
+    try:
+        text = overlay.read(path)
+        code = compile(text, path, "exec", dont_inherit=True)
+        if "." in name:
+            importlib.import_module(name.rpartition(".")[0])
+        spec = importlib.util.spec_from_file_location(name, path, loader=overlay._Loader(name, path))
+        assert spec is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module
+        overlay.remember(path, text)
+        exec(code, module.__dict__)
+        return module
+    except SyntaxError as e:
+        raise ImportFailure(f"{os.path.basename(path)} line {e.lineno}: {type(e).__name__}: {e.msg}") from e
+    except UnicodeDecodeError as e:
+        raise ImportFailure(f"{os.path.basename(path)} cannot be decoded: {e}") from e
+    except SystemExit as e:
+        raise ImportFailure(f"importing the file called sys.exit({e.code!r})") from e
+    except Exception as e:
+        raise ImportFailure(f"importing the file failed: {_describe(e)}") from e
+
+
+def _describe(e: BaseException) -> str:
+    """``TypeError: … (file.py line 3)`` with the innermost frame outside this package."""
+    text = "".join(traceback.format_exception_only(type(e), e)).strip()
+    here = os.path.dirname(os.path.abspath(__file__))
+    frames = [f for f in traceback.extract_tb(e.__traceback__) if not f.filename.startswith((here, "<frozen"))]
+    return f"{text} ({os.path.basename(frames[-1].filename)} line {frames[-1].lineno})" if frames else text
+
+
+def _where(obj: Any) -> tuple[str | None, str | None, int | None]:
+    """(class name, file, 1-based line) of what defines a callable."""
+    import torch
+
+    target = obj
+    if isinstance(obj, torch.nn.Module):
+        target = type(obj)
+    elif inspect.ismethod(obj):
+        owner = obj.__self__
+        target = obj.__func__
+        return type(owner).__qualname__, *_source(target)
+    cls = target.__qualname__ if isinstance(target, type) else None
+    return cls, *_source(target)
+
+
+def _source(target: Any) -> tuple[str | None, int | None]:
+    try:
+        target = inspect.unwrap(target) if not isinstance(target, type) else target
+        return inspect.getsourcefile(target), inspect.getsourcelines(target)[1]
+    except (OSError, TypeError):
+        return None, None
+
+
+def _mode(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], train: bool, as_yielded: bool) -> Call:
+    import torch
+    from torch.utils import _pytree
+
+    owner = fn if isinstance(fn, torch.nn.Module) else getattr(fn, "__self__", None)
+    grad = train
+    if isinstance(owner, torch.nn.Module) and (train or not as_yielded):
+        owner.train(train)
+    if as_yielded and not train:
+        leaves = _pytree.tree_leaves((args, kwargs))
+        grad = any(isinstance(x, torch.Tensor) and x.requires_grad for x in leaves)
+    return Call(fn, tuple(args), dict(kwargs), grad)
+
+
+def _items(module: ModuleType) -> Iterator[tuple[str, Any, tuple[Any, ...], dict[str, Any]]]:
+    for i, item in enumerate(module.graphglue_inputs()):
+        if not (isinstance(item, (tuple, list)) and len(item) == 4):
+            raise ImportFailure(f"graphglue_inputs() item {i + 1} must be (name, callable, args, kwargs), not {type(item).__name__}")
+        name, fn, args, kwargs = item
+        if not callable(fn) or not isinstance(args, (tuple, list)) or not isinstance(kwargs, dict):
+            raise ImportFailure(f"graphglue_inputs() item {i + 1}: want (name, callable, args tuple, kwargs dict)")
+        yield name, fn, tuple(args), kwargs
+
+
+def _from_function(module: ModuleType, train: bool) -> list[Entry]:
+    def make(index: int) -> Callable[[int], Call]:
+        def build(seed: int) -> Call:
+            seed_all(seed)
+            for i, (_, fn, args, kwargs) in enumerate(_items(module)):
+                if i == index:
+                    return _mode(fn, args, kwargs, train, as_yielded=True)
+            raise ImportFailure(f"graphglue_inputs() yielded fewer items on a second run (no item {index + 1})")
+
+        return build
+
+    seed_all(0)
+    entries = []
+    try:
+        for i, (name, fn, _, _) in enumerate(_items(module)):
+            cls, file, line = _where(fn)
+            entries.append(Entry(str(name or _qualname(fn)), "graphglue_inputs", make(i), cls, file, line))
+    except ImportFailure:
+        raise
+    except Exception as e:
+        raise ImportFailure(f"graphglue_inputs() raised {_describe(e)}") from e
+    return entries
+
+
+def _qualname(fn: Any) -> str:
+    return getattr(fn, "__qualname__", None) or type(fn).__qualname__
+
+
+def _from_testcases(module: ModuleType, train: bool) -> list[Entry]:
+    def make(cls: Any, init: Any, forward: Any) -> Callable[[int], Call]:
+        def build(seed: int) -> Call:
+            seed_all(seed)
+            args, kwargs = init()
+            fn = cls(*args, **kwargs)
+            seed_all(seed)
+            args, kwargs = forward()
+            return _mode(fn, args, kwargs, train, as_yielded=False)
+
+        return build
+
+    entries = []
+    for i, case in enumerate(module.TESTCASES):
+        if not (isinstance(case, (tuple, list)) and len(case) in (3, 4) and all(callable(c) for c in case[:3])):
+            raise ImportFailure(f"TESTCASES item {i + 1} must be (class, init, forward) or (class, init, forward, flag)")
+        cls, init, forward = case[:3]
+        _, file, line = (None, *_source(cls))
+        entries.append(Entry(_qualname(cls), "testcases", make(cls, init, forward), _qualname(cls), file, line))
+    return entries
+
+
+def _from_model(module: ModuleType, train: bool) -> Entry:
+    def build(seed: int) -> Call:
+        seed_all(seed)
+        init = module.get_init_inputs()
+        if isinstance(init, (list, tuple)) and len(init) == 2 and isinstance(init[0], (list, tuple)) and isinstance(init[1], dict):
+            fn = module.Model(*init[0], **init[1])
+        else:
+            fn = module.Model(**init) if isinstance(init, dict) else module.Model(*init)
+        seed_all(seed)
+        given = module.get_inputs()
+        args, kwargs = ((), given) if isinstance(given, dict) else (tuple(given), {})
+        return _mode(fn, args, kwargs, train, as_yielded=False)
+
+    file, line = _source(module.Model)
+    return Entry(_qualname(module.Model), "get_inputs", build, _qualname(module.Model), file, line)
+
+
+def _without_inputs(module: ModuleType) -> list[Entry]:
+    import torch
+
+    entries = []
+    for obj in vars(module).values():
+        if isinstance(obj, type) and issubclass(obj, torch.nn.Module) and obj.__module__ == module.__name__:
+            if obj.forward is not torch.nn.Module.forward:
+                file, line = _source(obj)
+                message = "no example inputs: write graphglue_inputs() in this file, yielding (name, callable, args, kwargs)"
+                entries.append(Entry(obj.__qualname__, "none", None, obj.__qualname__, file, line, message))
+    return entries
+
+
+def _number(entries: list[Entry]) -> list[Entry]:
+    """Equal names are numbered from #1; a single one is not."""
+    totals = Counter(e.name for e in entries)
+    seen: Counter[str] = Counter()
+    for e in entries:
+        if totals[e.name] > 1:
+            seen[e.name] += 1
+            e.name = f"{e.name}#{seen[e.name]}"
+    return entries

@@ -1,0 +1,72 @@
+"""Unsaved text: imports, ``inspect``, ``linecache`` and tracebacks all see the editor's buffers.  No file is written."""
+
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import linecache
+import os
+import sys
+from types import ModuleType
+from typing import Any
+
+_files: dict[str, str] = {}  # real path -> text
+
+
+class _Loader(importlib.machinery.SourceFileLoader):
+    """Reads from the overlay and never from or to the bytecode cache."""
+
+    def get_data(self, path: str) -> bytes:
+        text = _files.get(os.path.realpath(path))
+        return super().get_data(path) if text is None else text.encode("utf-8")
+
+    def get_code(self, fullname: str) -> Any:
+        path = self.get_filename(fullname)
+        text = _files.get(os.path.realpath(path))
+        if text is None:
+            return super().get_code(fullname)
+        remember(path, text)
+        return compile(text, path, "exec", dont_inherit=True)
+
+
+class _Finder(importlib.abc.MetaPathFinder):
+    """Goes first on sys.meta_path; answers only for modules whose source file is in the overlay."""
+
+    def find_spec(self, fullname: str, path: Any, target: ModuleType | None = None) -> Any:
+        tail = fullname.rpartition(".")[2]
+        for folder in sys.path if path is None else path:
+            base = os.path.join(folder or os.getcwd(), tail)
+            for file, package in ((os.path.join(base, "__init__.py"), True), (base + ".py", False)):
+                if os.path.realpath(file) in _files:
+                    places = [base] if package else None
+                    loader = _Loader(fullname, file)
+                    return importlib.util.spec_from_file_location(
+                        fullname, file, loader=loader, submodule_search_locations=places
+                    )
+                if os.path.exists(file):
+                    return None  # an earlier folder wins, from disk
+        return None
+
+
+def remember(path: str, text: str) -> None:
+    """Make linecache (hence inspect and tracebacks) answer with this text; mtime None keeps it from looking at the disk."""
+    linecache.cache[path] = (len(text), None, text.splitlines(keepends=True), path)
+
+
+def install(files: dict[str, str]) -> None:
+    """Lay `files` (path -> text) over the disk.  Call before user code is imported; calling again replaces."""
+    _files.clear()
+    _files.update({os.path.realpath(p): t for p, t in files.items()})
+    if not any(isinstance(f, _Finder) for f in sys.meta_path):
+        sys.meta_path.insert(0, _Finder())
+    for path, text in files.items():
+        remember(path, text)
+    importlib.invalidate_caches()
+
+
+def read(path: str) -> str:
+    """The text of a file as the editor has it.  Raises OSError, SyntaxError or UnicodeDecodeError as Python's import would."""
+    text = _files.get(os.path.realpath(path))
+    if text is not None:
+        return text
+    with open(path, "rb") as f:
+        return importlib.util.decode_source(f.read())
