@@ -1,0 +1,19 @@
+/* What the files of analysis/ share among themselves.  Not for other folders. */
+#ifndef GG_ANALYSIS_PRIVATE_H
+#define GG_ANALYSIS_PRIVATE_H
+
+#include "analysis/gg_analysis.h"
+
+/* tree-sitter's idea of a position: rows end at '\n' only, so that it differs from ours where a line ends in a lone '\r'. */
+TSPoint gg__text_point(const gg_text *text, uint32_t offset);
+/* The start of the code point that `offset` (clamped to the text) lies in. */
+uint32_t gg__text_boundary(const gg_text *text, uint32_t offset);
+
+/* The expression that stands for a node in a diagnostic: the condition of an `if`, the value of a `return`, the name of a
+ * definition; parentheses taken off. */
+TSNode gg__header_expression(TSNode node);
+
+/* How a scope looks from inside: see enclosing.c. */
+TSNode gg__enclosing_function(TSNode node); /* function_definition or lambda; null node at module or class level */
+
+#endif

@@ -1,0 +1,74 @@
+/* gg_sources: texts and trees by absolute path, open buffers before the disk, each read and parsed once.
+ * Threads: one owner at a time. */
+#include "analysis/private.h"
+
+typedef struct source {
+    char *path;
+    size_t path_len;
+    gg_tree *tree;  /* NULL: it could not be read or parsed … */
+    gg_error error; /* … for this reason, which later callers get too */
+} source;
+
+struct gg_sources {
+    GG_LIST(source) list;
+};
+
+gg_sources *gg_sources_new(void) {
+    return gg_calloc(1, sizeof(gg_sources));
+}
+
+void gg_sources_free(gg_sources *sources) {
+    if (sources == NULL) return;
+    for (size_t i = 0; i < sources->list.len; i++) {
+        gg_free(sources->list.items[i].path);
+        gg_tree_unref(&sources->list.items[i].tree);
+    }
+    gg_list_clear(&sources->list);
+    gg_free(sources);
+}
+
+static source *find(gg_sources *sources, gg_str path) {
+    for (size_t i = 0; i < sources->list.len; i++) {
+        source *s = &sources->list.items[i];
+        if (gg_str_equal((gg_str){s->path, s->path_len}, path)) return s;
+    }
+    return NULL;
+}
+
+static source *find_or_add(gg_sources *sources, gg_str path) {
+    source *found = find(sources, path);
+    if (found != NULL) return found;
+    gg_list_push(&sources->list, ((source){.path = gg_str_dup(path), .path_len = path.len}));
+    return &sources->list.items[sources->list.len - 1];
+}
+
+static void parse_into(source *s, const gg_text *text) {
+    gg_tree *tree = NULL;
+    s->error.code = gg_tree_parse(&tree, text, NULL, NULL, 0, NULL, &s->error);
+    gg_tree_unref(&s->tree);
+    s->tree = tree;
+}
+
+void gg_sources_put(gg_sources *sources, gg_str path, const gg_text *text, const gg_tree *tree_or_null) {
+    source *s = find_or_add(sources, path);
+    if (tree_or_null == NULL) {
+        parse_into(s, text);
+        return;
+    }
+    gg_tree *tree = gg_tree_ref(tree_or_null);
+    gg_tree_unref(&s->tree);
+    s->tree = tree;
+}
+
+const gg_tree *gg_sources_tree(gg_sources *sources, gg_str path, gg_error *err) {
+    source *s = find(sources, path);
+    if (s == NULL) {
+        gg_text *text = NULL;
+        s = find_or_add(sources, path);
+        s->error.code = gg_text_read(&text, s->path, &s->error);
+        if (text != NULL) parse_into(s, text);
+        gg_text_unref(&text);
+    }
+    if (s->tree == NULL) gg_fail(err, s->error.code, "%s", s->error.message);
+    return s->tree;
+}
