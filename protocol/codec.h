@@ -28,10 +28,10 @@ typedef struct gg_token {
     int64_t number;
     gg_str string;
 } gg_token; /* integer | string */
-typedef struct gg_str_list {
-    gg_str *items;
-    uint32_t len;
-} gg_str_list;
+typedef struct gg_opt_token {
+    bool set;
+    gg_token v;
+} gg_opt_token;
 
 typedef struct gg_type
     gg_type; /* a generated description, e.g. gg_type_hover_params; see codec_table.h for its inside */
