@@ -20,8 +20,10 @@ typedef struct decoder {
 
 static void print_path(gg_buf *out, const path *p) {
     if (p->parent) print_path(out, p->parent);
-    if (p->name == NULL) gg_buf_printf(out, "[%zu]", p->index);
-    else gg_buf_printf(out, p->parent ? ".%s" : "%s", p->name);
+    if (p->name == NULL)
+        gg_buf_printf(out, "[%zu]", p->index);
+    else
+        gg_buf_printf(out, p->parent ? ".%s" : "%s", p->name);
 }
 
 static int wants(decoder *d, const path *at, const char *what) {
@@ -35,18 +37,27 @@ static int wants(decoder *d, const path *at, const char *what) {
 
 static int decode_struct(decoder *d, const gg_type *type, const json_t *json, void *out, const path *at);
 
-static const char *const kind_words[] = {"boolean", "integer", "uinteger", "number", "string", "integer or string", "a value", "object"};
+static const char *const kind_words[] = {"boolean", "integer",           "uinteger", "number",
+                                         "string",  "integer or string", "a value",  "object"};
 
 static bool fits(gg__kind kind, const json_t *json) {
     switch (kind) {
-    case GG__BOOL: return json_is_boolean(json);
-    case GG__INT: return json_is_integer(json);
-    case GG__UINT: return json_is_integer(json) && json_integer_value(json) >= 0 && json_integer_value(json) <= INT32_MAX;
-    case GG__NUM: return json_is_number(json);
-    case GG__STR: return json_is_string(json);
-    case GG__TOKEN: return json_is_integer(json) || json_is_string(json);
-    case GG__RAW: return true;
-    case GG__STRUCT: return json_is_object(json);
+    case GG__BOOL:
+        return json_is_boolean(json);
+    case GG__INT:
+        return json_is_integer(json);
+    case GG__UINT:
+        return json_is_integer(json) && json_integer_value(json) >= 0 && json_integer_value(json) <= INT32_MAX;
+    case GG__NUM:
+        return json_is_number(json);
+    case GG__STR:
+        return json_is_string(json);
+    case GG__TOKEN:
+        return json_is_integer(json) || json_is_string(json);
+    case GG__RAW:
+        return true;
+    case GG__STRUCT:
+        return json_is_object(json);
     }
     return false;
 }
@@ -64,28 +75,48 @@ static gg_token token_of(const json_t *json) {
 static int decode_value(decoder *d, const gg__field *field, json_t *json, void *out, const path *at) {
     if (!fits(field->kind, json)) return wants(d, at, kind_words[field->kind]);
     switch (field->kind) {
-    case GG__BOOL: *(bool *)out = json_is_true(json); break;
+    case GG__BOOL:
+        *(bool *)out = json_is_true(json);
+        break;
     case GG__INT:
-    case GG__UINT: *(int64_t *)out = json_integer_value(json); break;
-    case GG__NUM: *(double *)out = json_number_value(json); break;
-    case GG__STR: *(gg_str *)out = string_of(json); break;
-    case GG__TOKEN: *(gg_token *)out = token_of(json); break;
-    case GG__RAW: *(json_t **)out = json; break;
-    case GG__STRUCT: return decode_struct(d, field->type, json, out, at);
+    case GG__UINT:
+        *(int64_t *)out = json_integer_value(json);
+        break;
+    case GG__NUM:
+        *(double *)out = json_number_value(json);
+        break;
+    case GG__STR:
+        *(gg_str *)out = string_of(json);
+        break;
+    case GG__TOKEN:
+        *(gg_token *)out = token_of(json);
+        break;
+    case GG__RAW:
+        *(json_t **)out = json;
+        break;
+    case GG__STRUCT:
+        return decode_struct(d, field->type, json, out, at);
     }
     return 0;
 }
 
 static size_t value_size(const gg__field *field) {
     switch (field->kind) {
-    case GG__BOOL: return sizeof(bool);
+    case GG__BOOL:
+        return sizeof(bool);
     case GG__INT:
-    case GG__UINT: return sizeof(int64_t);
-    case GG__NUM: return sizeof(double);
-    case GG__STR: return sizeof(gg_str);
-    case GG__TOKEN: return sizeof(gg_token);
-    case GG__RAW: return sizeof(json_t *);
-    case GG__STRUCT: return field->type->size;
+    case GG__UINT:
+        return sizeof(int64_t);
+    case GG__NUM:
+        return sizeof(double);
+    case GG__STR:
+        return sizeof(gg_str);
+    case GG__TOKEN:
+        return sizeof(gg_token);
+    case GG__RAW:
+        return sizeof(json_t *);
+    case GG__STRUCT:
+        return field->type->size;
     }
     return 0;
 }
@@ -108,12 +139,22 @@ static int decode_optional(decoder *d, const gg__field *field, json_t *json, voi
     if (field->kind == GG__STR || field->kind == GG__RAW) return decode_value(d, field, json, out, at);
     if (!fits(field->kind, json)) return wants(d, at, kind_words[field->kind]);
     switch (field->kind) {
-    case GG__BOOL: *(gg_opt_bool *)out = (gg_opt_bool){true, json_is_true(json)}; break;
+    case GG__BOOL:
+        *(gg_opt_bool *)out = (gg_opt_bool){true, json_is_true(json)};
+        break;
     case GG__INT:
-    case GG__UINT: *(gg_opt_int *)out = (gg_opt_int){true, json_integer_value(json)}; break;
-    case GG__NUM: *(gg_opt_num *)out = (gg_opt_num){true, json_number_value(json)}; break;
-    case GG__TOKEN: *(gg_opt_token *)out = (gg_opt_token){true, token_of(json)}; break;
-    default: *(void **)out = gg_arena_alloc(d->arena, field->type->size); return decode_struct(d, field->type, json, *(void **)out, at);
+    case GG__UINT:
+        *(gg_opt_int *)out = (gg_opt_int){true, json_integer_value(json)};
+        break;
+    case GG__NUM:
+        *(gg_opt_num *)out = (gg_opt_num){true, json_number_value(json)};
+        break;
+    case GG__TOKEN:
+        *(gg_opt_token *)out = (gg_opt_token){true, token_of(json)};
+        break;
+    default:
+        *(void **)out = gg_arena_alloc(d->arena, field->type->size);
+        return decode_struct(d, field->type, json, *(void **)out, at);
     }
     return 0;
 }
@@ -128,10 +169,14 @@ static int decode_struct(decoder *d, const gg_type *type, const json_t *json, vo
         bool optional = field->flags & GG__OPTIONAL, absent = value == NULL || json_is_null(value);
         if (absent && (optional || (field->kind == GG__RAW && !(field->flags & GG__LIST) && value))) continue;
         int error;
-        if (value == NULL) error = wants(d, &here, field->flags & GG__LIST ? "array" : kind_words[field->kind]);
-        else if (field->flags & GG__LIST) error = decode_list(d, field, value, to, &here);
-        else if (optional) error = decode_optional(d, field, value, to, &here);
-        else error = decode_value(d, field, value, to, &here);
+        if (value == NULL)
+            error = wants(d, &here, field->flags & GG__LIST ? "array" : kind_words[field->kind]);
+        else if (field->flags & GG__LIST)
+            error = decode_list(d, field, value, to, &here);
+        else if (optional)
+            error = decode_optional(d, field, value, to, &here);
+        else
+            error = decode_value(d, field, value, to, &here);
         if (error) return error;
     }
     return 0;
@@ -151,17 +196,23 @@ static json_t *encode_token(const gg_token *token) {
 
 static json_t *encode_value(const gg__field *field, const void *value) {
     switch (field->kind) {
-    case GG__BOOL: return json_boolean(*(const bool *)value);
+    case GG__BOOL:
+        return json_boolean(*(const bool *)value);
     case GG__INT:
-    case GG__UINT: return json_integer(*(const int64_t *)value);
-    case GG__NUM: return json_real(*(const double *)value);
+    case GG__UINT:
+        return json_integer(*(const int64_t *)value);
+    case GG__NUM:
+        return json_real(*(const double *)value);
     case GG__STR: {
         const gg_str *s = value;
         return json_stringn(s->ptr ? s->ptr : "", s->len);
     }
-    case GG__TOKEN: return encode_token(value);
-    case GG__RAW: return *(json_t *const *)value ? json_incref(*(json_t *const *)value) : json_null();
-    case GG__STRUCT: return gg_encode(field->type, value);
+    case GG__TOKEN:
+        return encode_token(value);
+    case GG__RAW:
+        return *(json_t *const *)value ? json_incref(*(json_t *const *)value) : json_null();
+    case GG__STRUCT:
+        return gg_encode(field->type, value);
     }
     return NULL;
 }
@@ -169,24 +220,42 @@ static json_t *encode_value(const gg__field *field, const void *value) {
 /* NULL with *skip set: the field is not set. */
 static json_t *encode_optional(const gg__field *field, const void *value, bool *skip) {
     switch (field->kind) {
-    case GG__BOOL: *skip = !((const gg_opt_bool *)value)->set; break;
+    case GG__BOOL:
+        *skip = !((const gg_opt_bool *)value)->set;
+        break;
     case GG__INT:
-    case GG__UINT: *skip = !((const gg_opt_int *)value)->set; break;
-    case GG__NUM: *skip = !((const gg_opt_num *)value)->set; break;
-    case GG__STR: *skip = ((const gg_str *)value)->ptr == NULL; break;
-    case GG__TOKEN: *skip = !((const gg_opt_token *)value)->set; break;
+    case GG__UINT:
+        *skip = !((const gg_opt_int *)value)->set;
+        break;
+    case GG__NUM:
+        *skip = !((const gg_opt_num *)value)->set;
+        break;
+    case GG__STR:
+        *skip = ((const gg_str *)value)->ptr == NULL;
+        break;
+    case GG__TOKEN:
+        *skip = !((const gg_opt_token *)value)->set;
+        break;
     case GG__RAW:
-    case GG__STRUCT: *skip = *(void *const *)value == NULL; break;
+    case GG__STRUCT:
+        *skip = *(void *const *)value == NULL;
+        break;
     }
     if (*skip) return NULL;
     switch (field->kind) {
-    case GG__BOOL: return json_boolean(((const gg_opt_bool *)value)->v);
+    case GG__BOOL:
+        return json_boolean(((const gg_opt_bool *)value)->v);
     case GG__INT:
-    case GG__UINT: return json_integer(((const gg_opt_int *)value)->v);
-    case GG__NUM: return json_real(((const gg_opt_num *)value)->v);
-    case GG__TOKEN: return encode_token(&((const gg_opt_token *)value)->v);
-    case GG__STRUCT: return gg_encode(field->type, *(void *const *)value);
-    default: return encode_value(field, value);
+    case GG__UINT:
+        return json_integer(((const gg_opt_int *)value)->v);
+    case GG__NUM:
+        return json_real(((const gg_opt_num *)value)->v);
+    case GG__TOKEN:
+        return encode_token(&((const gg_opt_token *)value)->v);
+    case GG__STRUCT:
+        return gg_encode(field->type, *(void *const *)value);
+    default:
+        return encode_value(field, value);
     }
 }
 

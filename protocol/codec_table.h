@@ -24,6 +24,9 @@ struct gg_type {
 };
 
 /* Every list field has this layout, whatever its items are. */
-typedef struct gg__list { void *items; uint32_t len; } gg__list;
+typedef struct gg__list {
+    void *items;
+    uint32_t len;
+} gg__list;
 
 #endif

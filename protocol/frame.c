@@ -8,10 +8,10 @@
 
 struct gg_frame_reader {
     gg_buf in;
-    size_t taken;     /* bytes at the front that were handed out */
+    size_t taken; /* bytes at the front that were handed out */
     size_t max;
-    size_t skip;      /* bytes of an oversized body still to drop */
-    bool lost;        /* looking for the next header */
+    size_t skip; /* bytes of an oversized body still to drop */
+    bool lost;   /* looking for the next header */
 };
 
 gg_frame_reader *gg_frame_reader_new(size_t max_message_bytes) {
@@ -39,7 +39,8 @@ int gg_frame_reader_push(gg_frame_reader *reader, gg_str bytes, gg_error *err) {
         bytes = gg_str_slice(bytes, n, bytes.len);
     }
     drop_taken(reader);
-    if (gg_buf_append(&reader->in, bytes) != 0) return gg_fail(err, GG_ETOOBIG, "more bytes arrived than any message may have");
+    if (gg_buf_append(&reader->in, bytes) != 0)
+        return gg_fail(err, GG_ETOOBIG, "more bytes arrived than any message may have");
     return 0;
 }
 
@@ -103,7 +104,8 @@ int gg_frame_reader_next(gg_frame_reader *reader, gg_str *out, gg_error *err) {
         size_t drop = here < (size_t)length ? here : (size_t)length;
         gg_buf_consume(&reader->in, end + gap + drop);
         reader->skip = (size_t)length - drop;
-        return gg_fail(err, GG_ETOOBIG, "a message of %lld bytes is over the limit of %zu", (long long)length, reader->max);
+        return gg_fail(err, GG_ETOOBIG, "a message of %lld bytes is over the limit of %zu", (long long)length,
+                       reader->max);
     }
     if (in.len - end - gap < (size_t)length) return 0;
     *out = (gg_str){in.ptr + end + gap, (size_t)length};

@@ -20,7 +20,8 @@ const gg_type gg_type_progress_params = {"ProgressParams", sizeof(gg_lsp_progres
 static const gg__field fields_set_trace_params[] = {
     {"value", GG__STR, 0, offsetof(gg_lsp_set_trace_params, value), NULL},
 };
-const gg_type gg_type_set_trace_params = {"SetTraceParams", sizeof(gg_lsp_set_trace_params), fields_set_trace_params, 1};
+const gg_type gg_type_set_trace_params = {"SetTraceParams", sizeof(gg_lsp_set_trace_params), fields_set_trace_params,
+                                          1};
 
 static const gg__field fields_registration[] = {
     {"id", GG__STR, 0, offsetof(gg_lsp_registration, id), NULL},
@@ -32,7 +33,8 @@ const gg_type gg_type_registration = {"Registration", sizeof(gg_lsp_registration
 static const gg__field fields_registration_params[] = {
     {"registrations", GG__STRUCT, GG__LIST, offsetof(gg_lsp_registration_params, registrations), &gg_type_registration},
 };
-const gg_type gg_type_registration_params = {"RegistrationParams", sizeof(gg_lsp_registration_params), fields_registration_params, 1};
+const gg_type gg_type_registration_params = {"RegistrationParams", sizeof(gg_lsp_registration_params),
+                                             fields_registration_params, 1};
 
 static const gg__field fields_position[] = {
     {"line", GG__UINT, 0, offsetof(gg_lsp_position, line), NULL},
@@ -49,7 +51,8 @@ const gg_type gg_type_range = {"Range", sizeof(gg_lsp_range), fields_range, 2};
 static const gg__field fields_code_description[] = {
     {"href", GG__STR, 0, offsetof(gg_lsp_code_description, href), NULL},
 };
-const gg_type gg_type_code_description = {"CodeDescription", sizeof(gg_lsp_code_description), fields_code_description, 1};
+const gg_type gg_type_code_description = {"CodeDescription", sizeof(gg_lsp_code_description), fields_code_description,
+                                          1};
 
 static const gg__field fields_location[] = {
     {"uri", GG__STR, 0, offsetof(gg_lsp_location, uri), NULL},
@@ -61,17 +64,21 @@ static const gg__field fields_diagnostic_related_information[] = {
     {"location", GG__STRUCT, 0, offsetof(gg_lsp_diagnostic_related_information, location), &gg_type_location},
     {"message", GG__STR, 0, offsetof(gg_lsp_diagnostic_related_information, message), NULL},
 };
-const gg_type gg_type_diagnostic_related_information = {"DiagnosticRelatedInformation", sizeof(gg_lsp_diagnostic_related_information), fields_diagnostic_related_information, 2};
+const gg_type gg_type_diagnostic_related_information = {"DiagnosticRelatedInformation",
+                                                        sizeof(gg_lsp_diagnostic_related_information),
+                                                        fields_diagnostic_related_information, 2};
 
 static const gg__field fields_diagnostic[] = {
     {"range", GG__STRUCT, 0, offsetof(gg_lsp_diagnostic, range), &gg_type_range},
     {"message", GG__STR, 0, offsetof(gg_lsp_diagnostic, message), NULL},
     {"severity", GG__INT, GG__OPTIONAL, offsetof(gg_lsp_diagnostic, severity), NULL},
     {"code", GG__TOKEN, GG__OPTIONAL, offsetof(gg_lsp_diagnostic, code), NULL},
-    {"codeDescription", GG__STRUCT, GG__OPTIONAL, offsetof(gg_lsp_diagnostic, code_description), &gg_type_code_description},
+    {"codeDescription", GG__STRUCT, GG__OPTIONAL, offsetof(gg_lsp_diagnostic, code_description),
+     &gg_type_code_description},
     {"source", GG__STR, GG__OPTIONAL, offsetof(gg_lsp_diagnostic, source), NULL},
     {"tags", GG__INT, GG__OPTIONAL | GG__LIST, offsetof(gg_lsp_diagnostic, tags), NULL},
-    {"relatedInformation", GG__STRUCT, GG__OPTIONAL | GG__LIST, offsetof(gg_lsp_diagnostic, related_information), &gg_type_diagnostic_related_information},
+    {"relatedInformation", GG__STRUCT, GG__OPTIONAL | GG__LIST, offsetof(gg_lsp_diagnostic, related_information),
+     &gg_type_diagnostic_related_information},
     {"data", GG__RAW, GG__OPTIONAL, offsetof(gg_lsp_diagnostic, data), NULL},
 };
 const gg_type gg_type_diagnostic = {"Diagnostic", sizeof(gg_lsp_diagnostic), fields_diagnostic, 9};
@@ -79,13 +86,16 @@ const gg_type gg_type_diagnostic = {"Diagnostic", sizeof(gg_lsp_diagnostic), fie
 static const gg__field fields_code_action_disabled[] = {
     {"reason", GG__STR, 0, offsetof(gg_lsp_code_action_disabled, reason), NULL},
 };
-const gg_type gg_type_code_action_disabled = {"CodeActionDisabled", sizeof(gg_lsp_code_action_disabled), fields_code_action_disabled, 1};
+const gg_type gg_type_code_action_disabled = {"CodeActionDisabled", sizeof(gg_lsp_code_action_disabled),
+                                              fields_code_action_disabled, 1};
 
 static const gg__field fields_optional_versioned_text_document_identifier[] = {
     {"uri", GG__STR, 0, offsetof(gg_lsp_optional_versioned_text_document_identifier, uri), NULL},
     {"version", GG__INT, GG__OPTIONAL, offsetof(gg_lsp_optional_versioned_text_document_identifier, version), NULL},
 };
-const gg_type gg_type_optional_versioned_text_document_identifier = {"OptionalVersionedTextDocumentIdentifier", sizeof(gg_lsp_optional_versioned_text_document_identifier), fields_optional_versioned_text_document_identifier, 2};
+const gg_type gg_type_optional_versioned_text_document_identifier = {
+    "OptionalVersionedTextDocumentIdentifier", sizeof(gg_lsp_optional_versioned_text_document_identifier),
+    fields_optional_versioned_text_document_identifier, 2};
 
 static const gg__field fields_text_edit[] = {
     {"range", GG__STRUCT, 0, offsetof(gg_lsp_text_edit, range), &gg_type_range},
@@ -94,14 +104,17 @@ static const gg__field fields_text_edit[] = {
 const gg_type gg_type_text_edit = {"TextEdit", sizeof(gg_lsp_text_edit), fields_text_edit, 2};
 
 static const gg__field fields_text_document_edit[] = {
-    {"textDocument", GG__STRUCT, 0, offsetof(gg_lsp_text_document_edit, text_document), &gg_type_optional_versioned_text_document_identifier},
+    {"textDocument", GG__STRUCT, 0, offsetof(gg_lsp_text_document_edit, text_document),
+     &gg_type_optional_versioned_text_document_identifier},
     {"edits", GG__STRUCT, GG__LIST, offsetof(gg_lsp_text_document_edit, edits), &gg_type_text_edit},
 };
-const gg_type gg_type_text_document_edit = {"TextDocumentEdit", sizeof(gg_lsp_text_document_edit), fields_text_document_edit, 2};
+const gg_type gg_type_text_document_edit = {"TextDocumentEdit", sizeof(gg_lsp_text_document_edit),
+                                            fields_text_document_edit, 2};
 
 static const gg__field fields_workspace_edit[] = {
     {"changes", GG__RAW, GG__OPTIONAL, offsetof(gg_lsp_workspace_edit, changes), NULL},
-    {"documentChanges", GG__STRUCT, GG__OPTIONAL | GG__LIST, offsetof(gg_lsp_workspace_edit, document_changes), &gg_type_text_document_edit},
+    {"documentChanges", GG__STRUCT, GG__OPTIONAL | GG__LIST, offsetof(gg_lsp_workspace_edit, document_changes),
+     &gg_type_text_document_edit},
     {"changeAnnotations", GG__RAW, GG__OPTIONAL, offsetof(gg_lsp_workspace_edit, change_annotations), NULL},
 };
 const gg_type gg_type_workspace_edit = {"WorkspaceEdit", sizeof(gg_lsp_workspace_edit), fields_workspace_edit, 3};
@@ -117,7 +130,8 @@ const gg_type gg_type_command = {"Command", sizeof(gg_lsp_command), fields_comma
 static const gg__field fields_code_action[] = {
     {"title", GG__STR, 0, offsetof(gg_lsp_code_action, title), NULL},
     {"kind", GG__STR, GG__OPTIONAL, offsetof(gg_lsp_code_action, kind), NULL},
-    {"diagnostics", GG__STRUCT, GG__OPTIONAL | GG__LIST, offsetof(gg_lsp_code_action, diagnostics), &gg_type_diagnostic},
+    {"diagnostics", GG__STRUCT, GG__OPTIONAL | GG__LIST, offsetof(gg_lsp_code_action, diagnostics),
+     &gg_type_diagnostic},
     {"isPreferred", GG__BOOL, GG__OPTIONAL, offsetof(gg_lsp_code_action, is_preferred), NULL},
     {"disabled", GG__STRUCT, GG__OPTIONAL, offsetof(gg_lsp_code_action, disabled), &gg_type_code_action_disabled},
     {"edit", GG__STRUCT, GG__OPTIONAL, offsetof(gg_lsp_code_action, edit), &gg_type_workspace_edit},
@@ -137,7 +151,8 @@ static const gg__field fields_workspace_folder[] = {
     {"uri", GG__STR, 0, offsetof(gg_lsp_workspace_folder, uri), NULL},
     {"name", GG__STR, 0, offsetof(gg_lsp_workspace_folder, name), NULL},
 };
-const gg_type gg_type_workspace_folder = {"WorkspaceFolder", sizeof(gg_lsp_workspace_folder), fields_workspace_folder, 2};
+const gg_type gg_type_workspace_folder = {"WorkspaceFolder", sizeof(gg_lsp_workspace_folder), fields_workspace_folder,
+                                          2};
 
 static const gg__field fields_initialize_params[] = {
     {"capabilities", GG__RAW, 0, offsetof(gg_lsp_initialize_params, capabilities), NULL},
@@ -149,9 +164,11 @@ static const gg__field fields_initialize_params[] = {
     {"initializationOptions", GG__RAW, GG__OPTIONAL, offsetof(gg_lsp_initialize_params, initialization_options), NULL},
     {"trace", GG__STR, GG__OPTIONAL, offsetof(gg_lsp_initialize_params, trace), NULL},
     {"workDoneToken", GG__TOKEN, GG__OPTIONAL, offsetof(gg_lsp_initialize_params, work_done_token), NULL},
-    {"workspaceFolders", GG__STRUCT, GG__OPTIONAL | GG__LIST, offsetof(gg_lsp_initialize_params, workspace_folders), &gg_type_workspace_folder},
+    {"workspaceFolders", GG__STRUCT, GG__OPTIONAL | GG__LIST, offsetof(gg_lsp_initialize_params, workspace_folders),
+     &gg_type_workspace_folder},
 };
-const gg_type gg_type_initialize_params = {"InitializeParams", sizeof(gg_lsp_initialize_params), fields_initialize_params, 10};
+const gg_type gg_type_initialize_params = {"InitializeParams", sizeof(gg_lsp_initialize_params),
+                                           fields_initialize_params, 10};
 
 static const gg__field fields_server_info[] = {
     {"name", GG__STR, 0, offsetof(gg_lsp_server_info, name), NULL},
@@ -163,37 +180,44 @@ static const gg__field fields_initialize_result[] = {
     {"capabilities", GG__RAW, 0, offsetof(gg_lsp_initialize_result, capabilities), NULL},
     {"serverInfo", GG__STRUCT, GG__OPTIONAL, offsetof(gg_lsp_initialize_result, server_info), &gg_type_server_info},
 };
-const gg_type gg_type_initialize_result = {"InitializeResult", sizeof(gg_lsp_initialize_result), fields_initialize_result, 2};
+const gg_type gg_type_initialize_result = {"InitializeResult", sizeof(gg_lsp_initialize_result),
+                                           fields_initialize_result, 2};
 
 const gg_type gg_type_initialized_params = {"InitializedParams", sizeof(gg_lsp_initialized_params), NULL, 0};
 
 static const gg__field fields_text_document_identifier[] = {
     {"uri", GG__STR, 0, offsetof(gg_lsp_text_document_identifier, uri), NULL},
 };
-const gg_type gg_type_text_document_identifier = {"TextDocumentIdentifier", sizeof(gg_lsp_text_document_identifier), fields_text_document_identifier, 1};
+const gg_type gg_type_text_document_identifier = {"TextDocumentIdentifier", sizeof(gg_lsp_text_document_identifier),
+                                                  fields_text_document_identifier, 1};
 
 static const gg__field fields_code_action_context[] = {
     {"diagnostics", GG__STRUCT, GG__LIST, offsetof(gg_lsp_code_action_context, diagnostics), &gg_type_diagnostic},
     {"only", GG__STR, GG__OPTIONAL | GG__LIST, offsetof(gg_lsp_code_action_context, only), NULL},
     {"triggerKind", GG__INT, GG__OPTIONAL, offsetof(gg_lsp_code_action_context, trigger_kind), NULL},
 };
-const gg_type gg_type_code_action_context = {"CodeActionContext", sizeof(gg_lsp_code_action_context), fields_code_action_context, 3};
+const gg_type gg_type_code_action_context = {"CodeActionContext", sizeof(gg_lsp_code_action_context),
+                                             fields_code_action_context, 3};
 
 static const gg__field fields_code_action_params[] = {
-    {"textDocument", GG__STRUCT, 0, offsetof(gg_lsp_code_action_params, text_document), &gg_type_text_document_identifier},
+    {"textDocument", GG__STRUCT, 0, offsetof(gg_lsp_code_action_params, text_document),
+     &gg_type_text_document_identifier},
     {"range", GG__STRUCT, 0, offsetof(gg_lsp_code_action_params, range), &gg_type_range},
     {"context", GG__STRUCT, 0, offsetof(gg_lsp_code_action_params, context), &gg_type_code_action_context},
     {"workDoneToken", GG__TOKEN, GG__OPTIONAL, offsetof(gg_lsp_code_action_params, work_done_token), NULL},
     {"partialResultToken", GG__TOKEN, GG__OPTIONAL, offsetof(gg_lsp_code_action_params, partial_result_token), NULL},
 };
-const gg_type gg_type_code_action_params = {"CodeActionParams", sizeof(gg_lsp_code_action_params), fields_code_action_params, 5};
+const gg_type gg_type_code_action_params = {"CodeActionParams", sizeof(gg_lsp_code_action_params),
+                                            fields_code_action_params, 5};
 
 static const gg__field fields_code_lens_params[] = {
-    {"textDocument", GG__STRUCT, 0, offsetof(gg_lsp_code_lens_params, text_document), &gg_type_text_document_identifier},
+    {"textDocument", GG__STRUCT, 0, offsetof(gg_lsp_code_lens_params, text_document),
+     &gg_type_text_document_identifier},
     {"workDoneToken", GG__TOKEN, GG__OPTIONAL, offsetof(gg_lsp_code_lens_params, work_done_token), NULL},
     {"partialResultToken", GG__TOKEN, GG__OPTIONAL, offsetof(gg_lsp_code_lens_params, partial_result_token), NULL},
 };
-const gg_type gg_type_code_lens_params = {"CodeLensParams", sizeof(gg_lsp_code_lens_params), fields_code_lens_params, 3};
+const gg_type gg_type_code_lens_params = {"CodeLensParams", sizeof(gg_lsp_code_lens_params), fields_code_lens_params,
+                                          3};
 
 static const gg__field fields_code_lens[] = {
     {"range", GG__STRUCT, 0, offsetof(gg_lsp_code_lens, range), &gg_type_range},
@@ -203,52 +227,72 @@ static const gg__field fields_code_lens[] = {
 const gg_type gg_type_code_lens = {"CodeLens", sizeof(gg_lsp_code_lens), fields_code_lens, 3};
 
 static const gg__field fields_document_diagnostic_params[] = {
-    {"textDocument", GG__STRUCT, 0, offsetof(gg_lsp_document_diagnostic_params, text_document), &gg_type_text_document_identifier},
+    {"textDocument", GG__STRUCT, 0, offsetof(gg_lsp_document_diagnostic_params, text_document),
+     &gg_type_text_document_identifier},
     {"identifier", GG__STR, GG__OPTIONAL, offsetof(gg_lsp_document_diagnostic_params, identifier), NULL},
     {"previousResultId", GG__STR, GG__OPTIONAL, offsetof(gg_lsp_document_diagnostic_params, previous_result_id), NULL},
     {"workDoneToken", GG__TOKEN, GG__OPTIONAL, offsetof(gg_lsp_document_diagnostic_params, work_done_token), NULL},
-    {"partialResultToken", GG__TOKEN, GG__OPTIONAL, offsetof(gg_lsp_document_diagnostic_params, partial_result_token), NULL},
+    {"partialResultToken", GG__TOKEN, GG__OPTIONAL, offsetof(gg_lsp_document_diagnostic_params, partial_result_token),
+     NULL},
 };
-const gg_type gg_type_document_diagnostic_params = {"DocumentDiagnosticParams", sizeof(gg_lsp_document_diagnostic_params), fields_document_diagnostic_params, 5};
+const gg_type gg_type_document_diagnostic_params = {
+    "DocumentDiagnosticParams", sizeof(gg_lsp_document_diagnostic_params), fields_document_diagnostic_params, 5};
 
 static const gg__field fields_related_full_document_diagnostic_report[] = {
-    {"items", GG__STRUCT, GG__LIST, offsetof(gg_lsp_related_full_document_diagnostic_report, items), &gg_type_diagnostic},
-    {"relatedDocuments", GG__RAW, GG__OPTIONAL, offsetof(gg_lsp_related_full_document_diagnostic_report, related_documents), NULL},
+    {"items", GG__STRUCT, GG__LIST, offsetof(gg_lsp_related_full_document_diagnostic_report, items),
+     &gg_type_diagnostic},
+    {"relatedDocuments", GG__RAW, GG__OPTIONAL,
+     offsetof(gg_lsp_related_full_document_diagnostic_report, related_documents), NULL},
     {"kind", GG__STR, GG__OPTIONAL, offsetof(gg_lsp_related_full_document_diagnostic_report, kind), NULL},
     {"resultId", GG__STR, GG__OPTIONAL, offsetof(gg_lsp_related_full_document_diagnostic_report, result_id), NULL},
 };
-const gg_type gg_type_related_full_document_diagnostic_report = {"RelatedFullDocumentDiagnosticReport", sizeof(gg_lsp_related_full_document_diagnostic_report), fields_related_full_document_diagnostic_report, 4};
+const gg_type gg_type_related_full_document_diagnostic_report = {"RelatedFullDocumentDiagnosticReport",
+                                                                 sizeof(gg_lsp_related_full_document_diagnostic_report),
+                                                                 fields_related_full_document_diagnostic_report, 4};
 
 static const gg__field fields_related_unchanged_document_diagnostic_report[] = {
     {"resultId", GG__STR, 0, offsetof(gg_lsp_related_unchanged_document_diagnostic_report, result_id), NULL},
-    {"relatedDocuments", GG__RAW, GG__OPTIONAL, offsetof(gg_lsp_related_unchanged_document_diagnostic_report, related_documents), NULL},
+    {"relatedDocuments", GG__RAW, GG__OPTIONAL,
+     offsetof(gg_lsp_related_unchanged_document_diagnostic_report, related_documents), NULL},
     {"kind", GG__STR, GG__OPTIONAL, offsetof(gg_lsp_related_unchanged_document_diagnostic_report, kind), NULL},
 };
-const gg_type gg_type_related_unchanged_document_diagnostic_report = {"RelatedUnchangedDocumentDiagnosticReport", sizeof(gg_lsp_related_unchanged_document_diagnostic_report), fields_related_unchanged_document_diagnostic_report, 3};
+const gg_type gg_type_related_unchanged_document_diagnostic_report = {
+    "RelatedUnchangedDocumentDiagnosticReport", sizeof(gg_lsp_related_unchanged_document_diagnostic_report),
+    fields_related_unchanged_document_diagnostic_report, 3};
 
 static const gg__field fields_versioned_text_document_identifier[] = {
     {"version", GG__INT, 0, offsetof(gg_lsp_versioned_text_document_identifier, version), NULL},
     {"uri", GG__STR, 0, offsetof(gg_lsp_versioned_text_document_identifier, uri), NULL},
 };
-const gg_type gg_type_versioned_text_document_identifier = {"VersionedTextDocumentIdentifier", sizeof(gg_lsp_versioned_text_document_identifier), fields_versioned_text_document_identifier, 2};
+const gg_type gg_type_versioned_text_document_identifier = {"VersionedTextDocumentIdentifier",
+                                                            sizeof(gg_lsp_versioned_text_document_identifier),
+                                                            fields_versioned_text_document_identifier, 2};
 
 static const gg__field fields_text_document_content_change[] = {
     {"range", GG__STRUCT, GG__OPTIONAL, offsetof(gg_lsp_text_document_content_change, range), &gg_type_range},
     {"text", GG__STR, 0, offsetof(gg_lsp_text_document_content_change, text), NULL},
     {"rangeLength", GG__UINT, GG__OPTIONAL, offsetof(gg_lsp_text_document_content_change, range_length), NULL},
 };
-const gg_type gg_type_text_document_content_change = {"TextDocumentContentChange", sizeof(gg_lsp_text_document_content_change), fields_text_document_content_change, 3};
+const gg_type gg_type_text_document_content_change = {
+    "TextDocumentContentChange", sizeof(gg_lsp_text_document_content_change), fields_text_document_content_change, 3};
 
 static const gg__field fields_did_change_text_document_params[] = {
-    {"textDocument", GG__STRUCT, 0, offsetof(gg_lsp_did_change_text_document_params, text_document), &gg_type_versioned_text_document_identifier},
-    {"contentChanges", GG__STRUCT, GG__LIST, offsetof(gg_lsp_did_change_text_document_params, content_changes), &gg_type_text_document_content_change},
+    {"textDocument", GG__STRUCT, 0, offsetof(gg_lsp_did_change_text_document_params, text_document),
+     &gg_type_versioned_text_document_identifier},
+    {"contentChanges", GG__STRUCT, GG__LIST, offsetof(gg_lsp_did_change_text_document_params, content_changes),
+     &gg_type_text_document_content_change},
 };
-const gg_type gg_type_did_change_text_document_params = {"DidChangeTextDocumentParams", sizeof(gg_lsp_did_change_text_document_params), fields_did_change_text_document_params, 2};
+const gg_type gg_type_did_change_text_document_params = {"DidChangeTextDocumentParams",
+                                                         sizeof(gg_lsp_did_change_text_document_params),
+                                                         fields_did_change_text_document_params, 2};
 
 static const gg__field fields_did_close_text_document_params[] = {
-    {"textDocument", GG__STRUCT, 0, offsetof(gg_lsp_did_close_text_document_params, text_document), &gg_type_text_document_identifier},
+    {"textDocument", GG__STRUCT, 0, offsetof(gg_lsp_did_close_text_document_params, text_document),
+     &gg_type_text_document_identifier},
 };
-const gg_type gg_type_did_close_text_document_params = {"DidCloseTextDocumentParams", sizeof(gg_lsp_did_close_text_document_params), fields_did_close_text_document_params, 1};
+const gg_type gg_type_did_close_text_document_params = {"DidCloseTextDocumentParams",
+                                                        sizeof(gg_lsp_did_close_text_document_params),
+                                                        fields_did_close_text_document_params, 1};
 
 static const gg__field fields_text_document_item[] = {
     {"uri", GG__STR, 0, offsetof(gg_lsp_text_document_item, uri), NULL},
@@ -256,18 +300,23 @@ static const gg__field fields_text_document_item[] = {
     {"version", GG__INT, 0, offsetof(gg_lsp_text_document_item, version), NULL},
     {"text", GG__STR, 0, offsetof(gg_lsp_text_document_item, text), NULL},
 };
-const gg_type gg_type_text_document_item = {"TextDocumentItem", sizeof(gg_lsp_text_document_item), fields_text_document_item, 4};
+const gg_type gg_type_text_document_item = {"TextDocumentItem", sizeof(gg_lsp_text_document_item),
+                                            fields_text_document_item, 4};
 
 static const gg__field fields_did_open_text_document_params[] = {
-    {"textDocument", GG__STRUCT, 0, offsetof(gg_lsp_did_open_text_document_params, text_document), &gg_type_text_document_item},
+    {"textDocument", GG__STRUCT, 0, offsetof(gg_lsp_did_open_text_document_params, text_document),
+     &gg_type_text_document_item},
 };
-const gg_type gg_type_did_open_text_document_params = {"DidOpenTextDocumentParams", sizeof(gg_lsp_did_open_text_document_params), fields_did_open_text_document_params, 1};
+const gg_type gg_type_did_open_text_document_params = {
+    "DidOpenTextDocumentParams", sizeof(gg_lsp_did_open_text_document_params), fields_did_open_text_document_params, 1};
 
 static const gg__field fields_did_save_text_document_params[] = {
-    {"textDocument", GG__STRUCT, 0, offsetof(gg_lsp_did_save_text_document_params, text_document), &gg_type_text_document_identifier},
+    {"textDocument", GG__STRUCT, 0, offsetof(gg_lsp_did_save_text_document_params, text_document),
+     &gg_type_text_document_identifier},
     {"text", GG__STR, GG__OPTIONAL, offsetof(gg_lsp_did_save_text_document_params, text), NULL},
 };
-const gg_type gg_type_did_save_text_document_params = {"DidSaveTextDocumentParams", sizeof(gg_lsp_did_save_text_document_params), fields_did_save_text_document_params, 2};
+const gg_type gg_type_did_save_text_document_params = {
+    "DidSaveTextDocumentParams", sizeof(gg_lsp_did_save_text_document_params), fields_did_save_text_document_params, 2};
 
 static const gg__field fields_hover_params[] = {
     {"textDocument", GG__STRUCT, 0, offsetof(gg_lsp_hover_params, text_document), &gg_type_text_document_identifier},
@@ -290,62 +339,76 @@ const gg_type gg_type_hover = {"Hover", sizeof(gg_lsp_hover), fields_hover, 2};
 
 static const gg__field fields_publish_diagnostics_params[] = {
     {"uri", GG__STR, 0, offsetof(gg_lsp_publish_diagnostics_params, uri), NULL},
-    {"diagnostics", GG__STRUCT, GG__LIST, offsetof(gg_lsp_publish_diagnostics_params, diagnostics), &gg_type_diagnostic},
+    {"diagnostics", GG__STRUCT, GG__LIST, offsetof(gg_lsp_publish_diagnostics_params, diagnostics),
+     &gg_type_diagnostic},
     {"version", GG__INT, GG__OPTIONAL, offsetof(gg_lsp_publish_diagnostics_params, version), NULL},
 };
-const gg_type gg_type_publish_diagnostics_params = {"PublishDiagnosticsParams", sizeof(gg_lsp_publish_diagnostics_params), fields_publish_diagnostics_params, 3};
+const gg_type gg_type_publish_diagnostics_params = {
+    "PublishDiagnosticsParams", sizeof(gg_lsp_publish_diagnostics_params), fields_publish_diagnostics_params, 3};
 
 static const gg__field fields_log_message_params[] = {
     {"type", GG__INT, 0, offsetof(gg_lsp_log_message_params, type), NULL},
     {"message", GG__STR, 0, offsetof(gg_lsp_log_message_params, message), NULL},
 };
-const gg_type gg_type_log_message_params = {"LogMessageParams", sizeof(gg_lsp_log_message_params), fields_log_message_params, 2};
+const gg_type gg_type_log_message_params = {"LogMessageParams", sizeof(gg_lsp_log_message_params),
+                                            fields_log_message_params, 2};
 
 static const gg__field fields_show_message_params[] = {
     {"type", GG__INT, 0, offsetof(gg_lsp_show_message_params, type), NULL},
     {"message", GG__STR, 0, offsetof(gg_lsp_show_message_params, message), NULL},
 };
-const gg_type gg_type_show_message_params = {"ShowMessageParams", sizeof(gg_lsp_show_message_params), fields_show_message_params, 2};
+const gg_type gg_type_show_message_params = {"ShowMessageParams", sizeof(gg_lsp_show_message_params),
+                                             fields_show_message_params, 2};
 
 static const gg__field fields_work_done_progress_cancel_params[] = {
     {"token", GG__TOKEN, 0, offsetof(gg_lsp_work_done_progress_cancel_params, token), NULL},
 };
-const gg_type gg_type_work_done_progress_cancel_params = {"WorkDoneProgressCancelParams", sizeof(gg_lsp_work_done_progress_cancel_params), fields_work_done_progress_cancel_params, 1};
+const gg_type gg_type_work_done_progress_cancel_params = {"WorkDoneProgressCancelParams",
+                                                          sizeof(gg_lsp_work_done_progress_cancel_params),
+                                                          fields_work_done_progress_cancel_params, 1};
 
 static const gg__field fields_work_done_progress_create_params[] = {
     {"token", GG__TOKEN, 0, offsetof(gg_lsp_work_done_progress_create_params, token), NULL},
 };
-const gg_type gg_type_work_done_progress_create_params = {"WorkDoneProgressCreateParams", sizeof(gg_lsp_work_done_progress_create_params), fields_work_done_progress_create_params, 1};
+const gg_type gg_type_work_done_progress_create_params = {"WorkDoneProgressCreateParams",
+                                                          sizeof(gg_lsp_work_done_progress_create_params),
+                                                          fields_work_done_progress_create_params, 1};
 
 static const gg__field fields_apply_workspace_edit_params[] = {
     {"edit", GG__STRUCT, 0, offsetof(gg_lsp_apply_workspace_edit_params, edit), &gg_type_workspace_edit},
     {"label", GG__STR, GG__OPTIONAL, offsetof(gg_lsp_apply_workspace_edit_params, label), NULL},
     {"metadata", GG__RAW, GG__OPTIONAL, offsetof(gg_lsp_apply_workspace_edit_params, metadata), NULL},
 };
-const gg_type gg_type_apply_workspace_edit_params = {"ApplyWorkspaceEditParams", sizeof(gg_lsp_apply_workspace_edit_params), fields_apply_workspace_edit_params, 3};
+const gg_type gg_type_apply_workspace_edit_params = {
+    "ApplyWorkspaceEditParams", sizeof(gg_lsp_apply_workspace_edit_params), fields_apply_workspace_edit_params, 3};
 
 static const gg__field fields_apply_workspace_edit_result[] = {
     {"applied", GG__BOOL, 0, offsetof(gg_lsp_apply_workspace_edit_result, applied), NULL},
     {"failureReason", GG__STR, GG__OPTIONAL, offsetof(gg_lsp_apply_workspace_edit_result, failure_reason), NULL},
     {"failedChange", GG__UINT, GG__OPTIONAL, offsetof(gg_lsp_apply_workspace_edit_result, failed_change), NULL},
 };
-const gg_type gg_type_apply_workspace_edit_result = {"ApplyWorkspaceEditResult", sizeof(gg_lsp_apply_workspace_edit_result), fields_apply_workspace_edit_result, 3};
+const gg_type gg_type_apply_workspace_edit_result = {
+    "ApplyWorkspaceEditResult", sizeof(gg_lsp_apply_workspace_edit_result), fields_apply_workspace_edit_result, 3};
 
 static const gg__field fields_configuration_item[] = {
     {"scopeUri", GG__STR, GG__OPTIONAL, offsetof(gg_lsp_configuration_item, scope_uri), NULL},
     {"section", GG__STR, GG__OPTIONAL, offsetof(gg_lsp_configuration_item, section), NULL},
 };
-const gg_type gg_type_configuration_item = {"ConfigurationItem", sizeof(gg_lsp_configuration_item), fields_configuration_item, 2};
+const gg_type gg_type_configuration_item = {"ConfigurationItem", sizeof(gg_lsp_configuration_item),
+                                            fields_configuration_item, 2};
 
 static const gg__field fields_configuration_params[] = {
     {"items", GG__STRUCT, GG__LIST, offsetof(gg_lsp_configuration_params, items), &gg_type_configuration_item},
 };
-const gg_type gg_type_configuration_params = {"ConfigurationParams", sizeof(gg_lsp_configuration_params), fields_configuration_params, 1};
+const gg_type gg_type_configuration_params = {"ConfigurationParams", sizeof(gg_lsp_configuration_params),
+                                              fields_configuration_params, 1};
 
 static const gg__field fields_did_change_configuration_params[] = {
     {"settings", GG__RAW, 0, offsetof(gg_lsp_did_change_configuration_params, settings), NULL},
 };
-const gg_type gg_type_did_change_configuration_params = {"DidChangeConfigurationParams", sizeof(gg_lsp_did_change_configuration_params), fields_did_change_configuration_params, 1};
+const gg_type gg_type_did_change_configuration_params = {"DidChangeConfigurationParams",
+                                                         sizeof(gg_lsp_did_change_configuration_params),
+                                                         fields_did_change_configuration_params, 1};
 
 static const gg__field fields_file_event[] = {
     {"uri", GG__STR, 0, offsetof(gg_lsp_file_event, uri), NULL},
@@ -356,22 +419,31 @@ const gg_type gg_type_file_event = {"FileEvent", sizeof(gg_lsp_file_event), fiel
 static const gg__field fields_did_change_watched_files_params[] = {
     {"changes", GG__STRUCT, GG__LIST, offsetof(gg_lsp_did_change_watched_files_params, changes), &gg_type_file_event},
 };
-const gg_type gg_type_did_change_watched_files_params = {"DidChangeWatchedFilesParams", sizeof(gg_lsp_did_change_watched_files_params), fields_did_change_watched_files_params, 1};
+const gg_type gg_type_did_change_watched_files_params = {"DidChangeWatchedFilesParams",
+                                                         sizeof(gg_lsp_did_change_watched_files_params),
+                                                         fields_did_change_watched_files_params, 1};
 
 static const gg__field fields_workspace_folders_change_event[] = {
     {"added", GG__STRUCT, GG__LIST, offsetof(gg_lsp_workspace_folders_change_event, added), &gg_type_workspace_folder},
-    {"removed", GG__STRUCT, GG__LIST, offsetof(gg_lsp_workspace_folders_change_event, removed), &gg_type_workspace_folder},
+    {"removed", GG__STRUCT, GG__LIST, offsetof(gg_lsp_workspace_folders_change_event, removed),
+     &gg_type_workspace_folder},
 };
-const gg_type gg_type_workspace_folders_change_event = {"WorkspaceFoldersChangeEvent", sizeof(gg_lsp_workspace_folders_change_event), fields_workspace_folders_change_event, 2};
+const gg_type gg_type_workspace_folders_change_event = {"WorkspaceFoldersChangeEvent",
+                                                        sizeof(gg_lsp_workspace_folders_change_event),
+                                                        fields_workspace_folders_change_event, 2};
 
 static const gg__field fields_did_change_workspace_folders_params[] = {
-    {"event", GG__STRUCT, 0, offsetof(gg_lsp_did_change_workspace_folders_params, event), &gg_type_workspace_folders_change_event},
+    {"event", GG__STRUCT, 0, offsetof(gg_lsp_did_change_workspace_folders_params, event),
+     &gg_type_workspace_folders_change_event},
 };
-const gg_type gg_type_did_change_workspace_folders_params = {"DidChangeWorkspaceFoldersParams", sizeof(gg_lsp_did_change_workspace_folders_params), fields_did_change_workspace_folders_params, 1};
+const gg_type gg_type_did_change_workspace_folders_params = {"DidChangeWorkspaceFoldersParams",
+                                                             sizeof(gg_lsp_did_change_workspace_folders_params),
+                                                             fields_did_change_workspace_folders_params, 1};
 
 static const gg__field fields_execute_command_params[] = {
     {"command", GG__STR, 0, offsetof(gg_lsp_execute_command_params, command), NULL},
     {"arguments", GG__RAW, GG__OPTIONAL | GG__LIST, offsetof(gg_lsp_execute_command_params, arguments), NULL},
     {"workDoneToken", GG__TOKEN, GG__OPTIONAL, offsetof(gg_lsp_execute_command_params, work_done_token), NULL},
 };
-const gg_type gg_type_execute_command_params = {"ExecuteCommandParams", sizeof(gg_lsp_execute_command_params), fields_execute_command_params, 3};
+const gg_type gg_type_execute_command_params = {"ExecuteCommandParams", sizeof(gg_lsp_execute_command_params),
+                                                fields_execute_command_params, 3};

@@ -9,7 +9,8 @@ int gg_message_parse(gg_message *out, gg_str body, gg_error *err) {
     *out = (gg_message){.kind = GG_MESSAGE_NOTIFICATION};
     json_error_t why;
     json_t *root = json_loadb(body.ptr ? body.ptr : "", body.len, JSON_ALLOW_NUL, &why);
-    if (root == NULL) return gg_fail(err, GG_EPARSE, "the message is not valid JSON: %s (byte %d)", why.text, why.position);
+    if (root == NULL)
+        return gg_fail(err, GG_EPARSE, "the message is not valid JSON: %s (byte %d)", why.text, why.position);
     out->root = root;
     if (!json_is_object(root)) return gg_fail(err, GG_EREQUEST, "a message must be a JSON object");
     json_t *id = json_object_get(root, "id");
