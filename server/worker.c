@@ -296,7 +296,7 @@ static void on_errors(uv_stream_t *stream, ssize_t count, const uv_buf_t *buf) {
     p->stderr_bytes += (size_t)count;
 }
 
-static void on_exit(uv_process_t *handle, int64_t status, int signal_number) {
+static void on_process_exit(uv_process_t *handle, int64_t status, int signal_number) {
     process *p = handle->data;
     p->pid = 0; /* reaped: its number may be somebody else's now */
     if (p->worker->process != p) return;
@@ -352,7 +352,7 @@ static int spawn(gg_worker *worker, process *p, char *program) {
                                     .args = args,
                                     .stdio = stdio,
                                     .stdio_count = 4,
-                                    .exit_cb = on_exit,
+                                    .exit_cb = on_process_exit,
                                     .flags = UV_PROCESS_DETACHED};
     int error = uv_spawn(worker->loop, &p->handle, &options);
     gg_free(args);
@@ -503,6 +503,6 @@ void gg_worker_cancel(gg_worker *worker, json_int_t id) {
         write_frame(worker, frame);
         json_decref(frame);
     } else {
-        uv_timer_start(&worker->answer, fail_all, 0, 0); /* replaced below for jobs that only wait */
+        uv_timer_start(&worker->answer, answer_waiting, 0, 0);
     }
 }
