@@ -36,7 +36,7 @@ class Watch:
         self.errors: list[BaseException] = []
         self._on_break = on_break
 
-    def on_break(self, record: dict[str, Any], _: BaseException) -> None:
+    def on_break(self, record: dict[str, Any]) -> None:
         self.breaks.append(record)
         if self._on_break:
             self._on_break(record)
@@ -77,7 +77,7 @@ def run_callable(
     """Call `fn` compiled with the counting backend.  Returns its result, the graphs and what was heard; raises what it raises."""
     torch._dynamo.reset()
     counter, watch = Counter(), Watch(on_break)
-    hooks.install(watch.on_break, watch.on_error)
+    hooks.listen(watch.on_break, watch.on_error)
     options = {k: v for k, v in options_of(fn).items() if k == "dynamic"}
     try:
         result = call_compiled(_compile(fn, backend=counter, **options), args, kwargs)

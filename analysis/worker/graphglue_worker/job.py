@@ -11,14 +11,14 @@ from graphglue_worker import wire
 
 def run(request: dict[str, Any], workspaces: list[str], fd: int) -> int:
     """Run the job and send its frames, `done` last.  Returns the child's exit status."""
-    from graphglue_worker import hooks, inputs
+    from graphglue_worker import inputs, positions
 
     def send(frame: dict[str, Any]) -> None:
         wire.send(fd, {**frame, "id": request["id"]})
 
     status, message = "ok", None
     file = os.path.abspath(request["file"])
-    hooks.set_roots([*workspaces, os.path.dirname(file)])
+    positions.set_roots([*workspaces, os.path.dirname(file)])
     try:
         if request["op"] == "capture":
             _capture(request, file, workspaces, send)

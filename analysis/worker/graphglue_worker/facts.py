@@ -1,0 +1,120 @@
+"""What Dynamo knows of a value at a break, for the rules that mend it.
+
+Looks only at what is already there: a lazy variable must not be realised, since that adds guards and inputs to the trace.  Hence no
+``isinstance`` on variables and no attribute access that their ``__getattr__`` could answer.
+"""
+
+from types import FrameType
+from typing import Any
+
+import torch
+
+MAX_NAMES = 64
+_PLAIN = ((bool, "bool"), (int, "int"), (float, "float"), (str, "str"), (list, "list"), (tuple, "tuple"), (dict, "dict"))
+Fact = dict[str, Any]
+
+
+def _tensor(kind: str, example: torch.Tensor) -> Fact:
+    return {
+        "kind": kind,
+        "dtype": str(example.dtype),
+        "shape": [s if isinstance(s, int) else -1 for s in example.shape],
+        "requires_grad": bool(example.requires_grad),
+        "device": str(example.device),
+    }
+
+
+def of_value(value: Any) -> Fact:
+    """The fact of an ordinary Python value."""
+    if value is None:
+        return {"kind": "none"}
+    if isinstance(value, torch.Tensor):
+        return _tensor("tensor", value)
+    if isinstance(value, torch.SymInt):
+        return {"kind": "symint"}
+    if isinstance(value, (torch.SymFloat, torch.SymBool)):
+        return {"kind": "float" if isinstance(value, torch.SymFloat) else "bool"}
+    for cls, kind in _PLAIN:
+        if isinstance(value, cls):
+            return {"kind": kind}
+    kind = type(value)
+    if isinstance(value, torch.nn.Module):
+        return {"kind": "module", "type": kind.__qualname__}
+    if kind.__module__ == "numpy" and kind.__name__ == "ndarray":
+        return {"kind": "ndarray", "dtype": str(value.dtype), "shape": list(value.shape)}
+    return {"kind": "other", "type": kind.__qualname__}
+
+
+def of_variable(variable: Any, depth: int = 0) -> Fact:
+    """The fact of a variable of Dynamo's."""
+    names = {c.__name__ for c in type(variable).__mro__}
+    own = variable.__dict__
+    if "LazyVariableTracker" in names and depth < 4:
+        cache = own.get("_cache")
+        inner = getattr(cache, "vt", None)
+        return of_variable(inner, depth + 1) if inner is not None else of_value(getattr(cache, "value", None))
+    if "UnspecializedPythonVariable" in names:
+        return of_value(own.get("raw_value"))
+    if "TensorVariable" in names:
+        example = own["proxy"].node.meta.get("example_value")
+        kind = "ndarray" if "NumpyNdarrayVariable" in names else "tensor"
+        return _tensor(kind, example) if isinstance(example, torch.Tensor) else {"kind": kind}
+    if "SymNodeVariable" in names:
+        return of_value(own.get("sym_num"))
+    if "ConstantVariable" in names or "EnumVariable" in names:
+        return of_value(own.get("value"))
+    if "SetVariable" in names:
+        return {"kind": "other", "type": "set"}
+    for name, kind in (("TupleVariable", "tuple"), ("ListVariable", "list"), ("ConstDictVariable", "dict")):
+        if name in names:
+            return {"kind": kind}
+    if "NNModuleVariable" in names or "UnspecializedNNModuleVariable" in names:
+        cls = own.get("module_type") or type(own.get("value"))
+        return {"kind": "module", "type": cls.__qualname__}
+    if "UserDefinedObjectVariable" in names:
+        fact = of_value(own.get("value"))
+        return {**fact, "type": type(own.get("value")).__qualname__}
+    return {"kind": "other", "type": type(variable).__name__}
+
+
+def _is_variable(value: Any) -> bool:
+    return any(c.__name__ == "VariableTracker" for c in type(value).__mro__)
+
+
+def of_locals(tx: Any) -> dict[str, Fact]:
+    """Facts of the locals of a translator's frame; Dynamo's own names are left out."""
+    facts: dict[str, Fact] = {}
+    for name, variable in list(tx.symbolic_locals.items()):
+        if name.startswith("__") or not name.isidentifier() or len(facts) >= MAX_NAMES:
+            continue
+        try:
+            if "CellVariable" in {c.__name__ for c in type(variable).__mro__}:
+                stored = tx.output.side_effects.store_attr_mutations.get(variable, {})
+                variable = stored.get("cell_contents") or variable.__dict__.get("pre_existing_contents")
+                if variable is None:
+                    continue
+            facts[name] = of_variable(variable)
+        except Exception:  # noqa: BLE001 - facts are a help, never a reason to fail
+            continue
+    return facts
+
+
+def of_stopped(frame: FrameType | None) -> Fact | None:
+    """The value Dynamo stopped at: the nearest one that a function between the raise and the instruction was handed."""
+    fallback: Fact | None = None
+    while frame is not None and frame.f_code.co_name not in ("step", "run"):
+        own = frame.f_locals
+        given = [own.get(n) for n in ("value", "self", "obj", "arg", "tensor", "x")] + list(own.get("args") or ())[:2]
+        for variable in given:
+            if not _is_variable(variable):
+                continue
+            try:
+                fact = of_variable(variable)
+            except Exception:  # noqa: BLE001
+                continue
+            if fact["kind"] in ("tensor", "ndarray", "symint"):
+                return fact
+            if fallback is None and fact["kind"] not in ("other", "str"):
+                fallback = fact
+        frame = frame.f_back
+    return fallback

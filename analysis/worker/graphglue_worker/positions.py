@@ -1,0 +1,121 @@
+"""Where a break lies: user frames with exact ranges, their origin, and resume functions mapped back to the function the user wrote."""
+
+import functools
+import os
+import sys
+import sysconfig
+from types import CodeType, FrameType
+from typing import Any
+
+import torch
+
+RESUME_PREFIX = "torch_dynamo_resume_in_"
+_PACKAGE = os.path.dirname(os.path.abspath(__file__))
+_TORCH = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
+_STDLIB = tuple({os.path.realpath(sysconfig.get_path(n)) + os.sep for n in ("stdlib", "platstdlib")})
+_SITE = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
+_ENVIRONMENT = os.path.realpath(sys.prefix) + os.sep
+_roots: list[str] = []
+
+Frame = dict[str, Any]
+
+
+def set_roots(roots: list[str]) -> None:
+    """Folders that count as the user's workspace."""
+    _roots[:] = [os.path.realpath(r).rstrip(os.sep) + os.sep for r in roots]
+    origin.cache_clear()
+
+
+@functools.lru_cache(maxsize=4096)
+def origin(path: str) -> str:
+    """``workspace``, ``torch``, ``stdlib`` or ``library``."""
+    if path.startswith(_TORCH):
+        return "torch"
+    if path.startswith("<"):  # <string>, <frozen …>, <__array_function__ internals>
+        return "stdlib"
+    real = os.path.realpath(path)
+    installed = any(s in real for s in _SITE)
+    if not installed and real.startswith(_STDLIB):
+        return "stdlib"
+    # An environment may lie inside the workspace (.venv), but not the workspace inside an environment's library.
+    inside = any(real.startswith(r) and not (_ENVIRONMENT.startswith(r) and real.startswith(_ENVIRONMENT)) for r in _roots)
+    return "workspace" if inside and not installed else "library"
+
+
+def function_name(code: CodeType) -> str:
+    """``Net.torch_dynamo_resume_in_forward_at_12`` -> ``Net.forward`` (resumptions of resumptions too)."""
+    head, dot, name = getattr(code, "co_qualname", code.co_name).rpartition(".")
+    while name.startswith(RESUME_PREFIX):
+        name = name[len(RESUME_PREFIX) :].rpartition("_at_")[0] or name[len(RESUME_PREFIX) :]
+    return head + dot + name
+
+
+def _frame(code: CodeType, fallback_line: int | None, place: "tuple[int | None, ...]") -> Frame:
+    line, end_line, col, end_col = place
+    if line is None:
+        line, end_line, col, end_col = fallback_line, fallback_line, None, None
+    if col is None or end_col is None or end_line is None:
+        end_line, col, end_col = end_line or line, None, None
+    return {
+        "file": code.co_filename,
+        "function": function_name(code),
+        "line": line if line and line > 0 else code.co_firstlineno,
+        "end_line": end_line if end_line and end_line > 0 else code.co_firstlineno,
+        "col": col,
+        "end_col": end_col,
+        "origin": origin(code.co_filename),
+        "resumed": RESUME_PREFIX in code.co_name,
+    }
+
+
+def of_translator(tx: Any) -> Frame:
+    """The frame that an instruction translator is tracing, at the instruction it is at.  Python 3.10 has no columns."""
+    places = getattr(getattr(tx, "current_instruction", None), "positions", None)
+    names = ("lineno", "end_lineno", "col_offset", "end_col_offset")
+    return _frame(tx.f_code, getattr(tx, "lineno", None), tuple(getattr(places, n, None) for n in names))
+
+
+def of_code(code: CodeType) -> Frame:
+    """A frame that was never traced: where its function begins."""
+    return _frame(code, code.co_firstlineno, (None, None, None, None))
+
+
+def _of_running(frame: FrameType) -> Frame:
+    place: tuple[int | None, ...] = (None, None, None, None)
+    if hasattr(frame.f_code, "co_positions"):
+        for i, found in enumerate(frame.f_code.co_positions()):
+            if i == frame.f_lasti // 2:
+                # In code that Dynamo wrote, the table of columns may belong to other instructions than that of lines.
+                place = found if found[0] == frame.f_lineno else place
+                break
+    return _frame(frame.f_code, frame.f_lineno, place)
+
+
+def above_dynamo(converter_file: str, last: str) -> list[Frame]:
+    """Frames that called the one being traced, innermost first, up to the function `last` of this package; torch's own left out."""
+    frames: list[Frame] = []
+    frame: FrameType | None = sys._getframe(1)
+    above = False
+    while frame is not None:
+        code = frame.f_code
+        if code.co_filename.startswith(_PACKAGE) and code.co_name == last:
+            break
+        if code.co_filename == converter_file:
+            above = True
+            frames.clear()
+        elif above and not code.co_filename.startswith((_PACKAGE, _TORCH)):
+            frames.append(_of_running(frame))
+        frame = frame.f_back
+    return frames
+
+
+def stack(frames: list[Frame]) -> list[Frame]:
+    """One frame per call the user wrote: the caller of a resume function is the same call, stopped earlier."""
+    merged: list[Frame] = []
+    resumed = False
+    for frame in frames:
+        same = bool(merged) and (merged[-1]["file"], merged[-1]["function"]) == (frame["file"], frame["function"])
+        if not (resumed and same):
+            merged.append({k: v for k, v in frame.items() if k != "resumed"})
+        resumed = frame["resumed"]
+    return merged
