@@ -189,6 +189,7 @@ typedef struct gg_site {
     gg_str *entries;
     size_t entry_count; /* names of the entries that hit it */
     bool in_workspace;  /* false: it lies in a library; the editor marks the entry */
+    gg_str summary;     /* what gg_explain_short says; made while the tree is at hand */
 } gg_site;
 
 typedef struct gg_site_list {

@@ -13,7 +13,10 @@ uint32_t gg__text_boundary(const gg_text *text, uint32_t offset);
  * definition; parentheses taken off. */
 TSNode gg__header_expression(TSNode node);
 
-/* How a scope looks from inside: see enclosing.c. */
+/* The one-line message of a site, with the tree's help (NULL is fine); our words of its explanation, without Dynamo's. */
+gg_str gg__explain_summary(const gg_site *site, const gg_tree *tree, gg_arena *arena);
+gg_str gg__explain_words(const gg_site *site, const gg_tree *tree, const gg_registry *registry, gg_arena *arena);
+
 TSNode gg__enclosing_function(TSNode node); /* function_definition or lambda; null node at module or class level */
 
 #endif

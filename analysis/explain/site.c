@@ -1,0 +1,254 @@
+/* The explanation of a break site: what Python does, why Dynamo stops, what it costs in this program, how to mend it, and
+ * Dynamo's own words last.  Threads: any. */
+#include <string.h>
+
+#include "analysis/costs.h"
+#include "analysis/explain/explain.h"
+#include "analysis/private.h"
+
+static bool has_aggravation(const gg_site *site, const char *id) {
+    for (size_t i = 0; i < site->aggravation_count; i++)
+        if (gg_str_is(site->aggravations[i], id)) return true;
+    return false;
+}
+
+typedef enum effect {
+    SPLITS,          /* the graph ends here and another begins */
+    LOOP_HERE,       /* the whole function runs eagerly: a loop around the site */
+    LOOP_IN_CALLER,  /* the same, for a function that calls this one in a loop */
+    CONTEXT_MANAGER, /* … a context manager */
+    TRY_HERE,        /* … a try block */
+    SKIPS            /* … for another reason */
+} effect;
+
+static effect effect_of(const gg_site *site, const gg__subject *subject) {
+    if (has_aggravation(site, "GB7000") || (site->skip && site->in_loop))
+        return subject->in_loop ? LOOP_HERE : LOOP_IN_CALLER;
+    if (has_aggravation(site, "GB0066")) return CONTEXT_MANAGER;
+    if (!site->skip) return SPLITS;
+    return subject->in_try ? TRY_HERE : SKIPS;
+}
+
+/* ---- one line ---- */
+static void put_short_effect(gg__writer *w, effect e) {
+    switch (e) {
+    case SPLITS:
+        gg__put(w, "the graph splits here");
+        break;
+    case LOOP_HERE:
+        gg__put(w, "in a loop, so the whole function runs uncompiled");
+        break;
+    case LOOP_IN_CALLER:
+        gg__put(w, "in a caller's loop, so that caller runs uncompiled");
+        break;
+    case CONTEXT_MANAGER:
+        gg__put(w, "in a `with` block, so the whole function runs uncompiled");
+        break;
+    case TRY_HERE:
+        gg__put(w, "in a `try` block, so the whole function runs uncompiled");
+        break;
+    case SKIPS:
+        gg__put(w, "the whole function runs uncompiled");
+        break;
+    }
+}
+
+static gg_str finish(gg__writer *w, gg_arena *arena) {
+    gg_str text = gg_arena_str(arena, gg_str_trim(gg_buf_str(&w->buf)));
+    gg_buf_clear(&w->buf);
+    return text;
+}
+
+static gg__writer writer(bool markdown) {
+    gg__writer w = {.markdown = markdown};
+    gg_buf_init(&w.buf, GG__EXPLANATION_BYTES);
+    return w;
+}
+
+gg_str gg__explain_summary(const gg_site *site, const gg_tree *tree, gg_arena *arena) {
+    gg__writer w = writer(false);
+    gg__subject subject = gg__subject_of(site, tree, arena);
+    gg_str file = gg__text_find(site->id);
+    if (file.len > 0) {
+        gg__put_template(&w, gg__text_section(file, "Short", &subject), &subject, GG__SHORT_CODE_BYTES);
+    } else if (subject.code.len > 0) {
+        gg__put_code(&w, subject.code, GG__SHORT_CODE_BYTES);
+        gg__put(&w, " cannot be traced (");
+        gg__put_words(&w, site->type.len > 0 ? site->type : site->id);
+        gg__put(&w, ")");
+    } else {
+        gg__put_words(&w, site->type.len > 0 ? site->type : GG_STR("Dynamo stops here"));
+    }
+    gg__put(&w, ": ");
+    put_short_effect(&w, effect_of(site, &subject));
+    return finish(&w, arena);
+}
+
+gg_str gg_explain_short(const gg_site *site, gg_arena *arena) {
+    return site->summary.len > 0 ? site->summary : gg__explain_summary(site, NULL, arena);
+}
+
+/* ---- the whole ---- */
+static void put_heading(gg__writer *w, const gg_site *site, gg_str title) {
+    if (w->markdown) gg__put(w, "**");
+    gg__put_words(w, title);
+    gg__put(w, w->markdown ? "** (" : " (");
+    gg__put_words(w, site->id);
+    gg__put(w, ", ");
+    const char *category = gg_break_category(site->id, site->type);
+    for (; *category; category++) gg__put(w, *category == '_' ? " " : (char[]){*category, '\0'});
+    gg__put(w, ")");
+    if (site->enclosing.len > 0) {
+        gg__put(w, gg_str_is(site->enclosing, "<module>") ? " at module level" : " in ");
+        if (!gg_str_is(site->enclosing, "<module>")) gg__put_code(w, site->enclosing, GG__QUOTED_CODE_BYTES);
+    }
+    gg__put(w, "\n\n");
+}
+
+static void put_label(gg__writer *w, const char *label) {
+    gg__put(w, w->markdown ? "**" : "");
+    gg__put(w, label);
+    gg__put(w, w->markdown ? ":** " : ": ");
+}
+
+static void put_function(gg__writer *w, const gg_site *site) {
+    if (site->enclosing.len == 0 || gg_str_is(site->enclosing, "<module>")) {
+        gg__put(w, "the function");
+    } else {
+        gg__put_code(w, site->enclosing, GG__QUOTED_CODE_BYTES);
+    }
+}
+
+static void put_effect(gg__writer *w, const gg_site *site, effect e) {
+    switch (e) {
+    case SPLITS:
+        gg__put(w, "the graph is split here. What comes before is one graph, this runs in plain Python, and what "
+                   "follows is captured anew: "
+                   "nothing is fused across the gap, and every call pays for the way out and back in.");
+        break;
+    case LOOP_HERE:
+        gg__put(w, "it lies in a loop, and Dynamo cannot go on from the middle of one. So all of ");
+        put_function(w, site);
+        gg__put(w, " runs in plain Python, also what is before and after the loop; only functions it calls are "
+                   "compiled, each by itself.");
+        break;
+    case LOOP_IN_CALLER:
+        gg__put(w, "a caller reaches it from a loop, and Dynamo cannot go on from the middle of one. So that caller "
+                   "runs in plain Python as a "
+                   "whole; only functions it calls are compiled, each by itself.");
+        break;
+    case CONTEXT_MANAGER:
+        gg__put(w, "it lies in a `with` block whose context manager Dynamo cannot leave and enter again. So the whole "
+                   "function around that block runs "
+                   "in plain Python.");
+        break;
+    case TRY_HERE:
+        gg__put(w, "it lies in a `try` block, and Dynamo cannot go on from the middle of one. So all of ");
+        put_function(w, site);
+        gg__put(w, " runs in plain Python.");
+        break;
+    case SKIPS:
+        gg__put(w, "Dynamo gives up the whole function that it was tracing here: it runs in plain Python, and only "
+                   "functions it calls are "
+                   "compiled, each by itself.");
+        break;
+    }
+}
+
+static void put_number(gg__writer *w, size_t n) {
+    (void)gg_buf_printf(&w->buf, "%zu", n);
+}
+
+static void put_cost(gg__writer *w, const gg_site *site, const gg__subject *subject) {
+    put_label(w, "What it costs");
+    put_effect(w, site, effect_of(site, subject));
+    if (site->count > 1) {
+        gg__put(w, " Dynamo stopped here ");
+        put_number(w, site->count);
+        gg__put(w, " times in this run");
+        if (site->entry_count > 1) {
+            gg__put(w, ", for ");
+            put_number(w, site->entry_count);
+            gg__put(w, " entries");
+        }
+        gg__put(w, ": a break in a called function splits each caller as well.");
+    }
+    gg__put(w, "\n\n");
+}
+
+/* For an id with a text of ours. */
+static void put_our_text(gg__writer *w, gg_str file, const gg_site *site, const gg__subject *subject) {
+    gg__put_template(w, gg__text_section(file, "What happens", subject), subject, GG__QUOTED_CODE_BYTES);
+    gg__put(w, "\n\n");
+    gg__put_template(w, gg__text_section(file, "Why it breaks", subject), subject, GG__QUOTED_CODE_BYTES);
+    gg__put(w, "\n\n");
+    put_cost(w, site, subject);
+    put_label(w, "How to fix it");
+    gg__put_template(w, gg__text_section(file, "How to fix", subject), subject, GG__QUOTED_CODE_BYTES);
+    gg__put(w, "\n\n");
+}
+
+/* For any other: from the record and the registry. */
+static void put_composed(gg__writer *w, const gg_site *site, const gg__subject *subject, const gg_registry *registry,
+                         gg_arena *arena) {
+    gg_registry_row row = {.hint_count = 0};
+    bool known = gg_registry_find(registry, site->id, &row);
+    if (subject->code.len > 0) {
+        gg__put(w, subject->verb ? subject->verb : "Dynamo stops at");
+        gg__put(w, " ");
+        gg__put_code(w, subject->code, GG__QUOTED_CODE_BYTES);
+        gg__put(w, ". ");
+    }
+    gg_str why = site->first ? site->first->explanation : GG_STR_NULL;
+    if (why.len == 0 && known) why = gg__without_places(row.explanation, arena);
+    if (why.len > 0) {
+        gg__put_words(w, why);
+    } else {
+        gg__put(w, "Dynamo has no rule for it while it traces.");
+    }
+    gg__put(w, "\n\n");
+    put_cost(w, site, subject);
+    put_label(w, "How to fix it");
+    const gg_break *first = site->first;
+    bool helped = first != NULL && gg__put_hints(w, first->hints, first->hint_count);
+    if (!helped &&
+        (first == NULL || first->hint_count == 0)) { /* a static finding: the registry's hints, names left out */
+        gg_str *hints = GG_ARENA_ARRAY(arena, gg_str, row.hint_count + 1);
+        for (size_t i = 0; i < row.hint_count; i++) hints[i] = gg__without_places(row.hints[i], arena);
+        helped = gg__put_hints(w, hints, row.hint_count);
+    }
+    if (!helped) gg__put(w, gg__generic_fix(gg_break_category(site->id, site->type)));
+    gg__put(w, "\n\n");
+}
+
+static void put_words(gg__writer *w, const gg_site *site, const gg_tree *tree, const gg_registry *registry,
+                      gg_arena *arena) {
+    gg__subject subject = gg__subject_of(site, tree, arena);
+    gg_str file = gg__text_find(site->id);
+    gg_str title = file.len > 0 ? gg__text_title(file) : site->type.len > 0 ? site->type : GG_STR("Graph break");
+    put_heading(w, site, title);
+    if (file.len > 0) {
+        put_our_text(w, file, site, &subject);
+    } else {
+        put_composed(w, site, &subject, registry, arena);
+    }
+    if (!site->in_workspace && site->file.len > 0) {
+        gg__put(w, "This line is in a library: ");
+        gg__put_code(w, site->file, GG__QUOTED_CODE_BYTES);
+        gg__put(w, ".\n\n");
+    }
+}
+
+gg_str gg__explain_words(const gg_site *site, const gg_tree *tree, const gg_registry *registry, gg_arena *arena) {
+    gg__writer w = writer(false);
+    put_words(&w, site, tree, registry, arena);
+    return finish(&w, arena);
+}
+
+gg_str gg_explain_site(const gg_site *site, const gg_tree *tree, const gg_registry *registry, bool markdown,
+                       gg_arena *arena) {
+    gg__writer w = writer(markdown);
+    put_words(&w, site, tree, registry, arena);
+    if (site->reason.len > 0) gg__put_quote(&w, "Dynamo's own words:", site->reason);
+    return finish(&w, arena);
+}

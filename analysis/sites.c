@@ -1,0 +1,144 @@
+/* Break records → break sites: grouped by (file, exact range, id), which is what a user sees and mends.
+ * Threads: any; reads files through the caller's sources. */
+#include <string.h>
+
+#include "analysis/private.h"
+
+typedef struct grouping {
+    gg_sources *sources;
+    const gg_registry *registry;
+    gg_arena *arena;
+    GG_LIST(gg_site) sites;
+} grouping;
+
+static const gg_frame *innermost(const gg_break *record, bool (*wanted)(gg_origin)) {
+    for (size_t i = 0; i < record->stack_len; i++)
+        if (wanted(record->stack[i].origin)) return &record->stack[i];
+    return NULL;
+}
+
+static bool is_workspace(gg_origin origin) {
+    return origin == GG_ORIGIN_WORKSPACE;
+}
+
+static bool is_user_installed(gg_origin origin) {
+    return origin == GG_ORIGIN_WORKSPACE || origin == GG_ORIGIN_LIBRARY;
+}
+
+/* The frame a break is shown at; NULL when the record has no stack at all. */
+static const gg_frame *site_frame(const gg_break *record) {
+    const gg_frame *frame = innermost(record, is_workspace);
+    if (frame == NULL) frame = innermost(record, is_user_installed);
+    if (frame == NULL && record->stack_len > 0) frame = &record->stack[0];
+    return frame;
+}
+
+/* Without the text: the lines alone, columns as they came. */
+static gg_range range_of_lines(const gg_frame *frame) {
+    uint32_t line = frame->line > 0 ? frame->line - 1 : 0;
+    uint32_t end = frame->end_line > frame->line ? frame->end_line - 1 : line;
+    if (frame->col >= 0 && frame->end_col >= 0)
+        return (gg_range){{line, (uint32_t)frame->col}, {end, (uint32_t)frame->end_col}};
+    return (gg_range){{line, 0}, {end + 1, 0}};
+}
+
+static gg_site place(grouping *g, const gg_break *record) {
+    gg_site site = {.id = record->id, .first = record};
+    static const gg_frame nowhere = {.col = -1, .end_col = -1};
+    const gg_frame *frame = site_frame(record);
+    if (frame == NULL) frame = &nowhere;
+    site.file = frame->file;
+    site.in_workspace = frame != &nowhere && frame->origin == GG_ORIGIN_WORKSPACE;
+    const gg_tree *tree = frame->file.len > 0 ? gg_sources_tree(g->sources, frame->file, NULL) : NULL;
+    if (tree == NULL) {
+        site.range_utf16 = range_of_lines(frame);
+        site.enclosing = frame->function;
+        return site;
+    }
+    site.span = gg_refine_range(tree, frame->line, frame->end_line, frame->col, frame->end_col);
+    site.range_utf16 = gg_text_range(gg_tree_text(tree), site.span, GG_UTF16);
+    site.enclosing = gg_enclosing_name(tree, site.span.start, g->arena);
+    return site;
+}
+
+static bool same_range(gg_range a, gg_range b) {
+    return a.start.line == b.start.line && a.start.character == b.start.character && a.end.line == b.end.line &&
+           a.end.character == b.end.character;
+}
+
+static gg_site *find_site(grouping *g, const gg_site *like) {
+    for (size_t i = 0; i < g->sites.len; i++) {
+        gg_site *site = &g->sites.items[i];
+        if (same_range(site->range_utf16, like->range_utf16) && gg_str_equal(site->id, like->id) &&
+            gg_str_equal(site->file, like->file))
+            return site;
+    }
+    return NULL;
+}
+
+/* Appends word to a list in the arena unless it is there. */
+static void add_word(gg_arena *arena, gg_str **items, size_t *count, gg_str word) {
+    for (size_t i = 0; i < *count; i++)
+        if (gg_str_equal((*items)[i], word)) return;
+    gg_str *grown = GG_ARENA_ARRAY(arena, gg_str, *count + 1); /* a handful of words: no capacity to keep */
+    if (*count > 0) memcpy(grown, *items, *count * sizeof(**items));
+    grown[(*count)++] = word;
+    *items = grown;
+}
+
+static void add_record(grouping *g, const gg_entry *entry, const gg_break *record) {
+    gg_site placed = place(g, record);
+    gg_site *site = find_site(g, &placed);
+    if (site == NULL) {
+        gg_list_push(&g->sites, placed);
+        site = &g->sites.items[g->sites.len - 1];
+        gg_registry_row row;
+        site->type = record->type;
+        if (site->type.len == 0 && gg_registry_find(g->registry, record->id, &row)) site->type = row.type;
+        site->category = gg_str_from(gg_break_category(site->id, site->type));
+        site->reason = record->reason;
+        site->stack = record->stack;
+        site->stack_len = record->stack_len;
+    }
+    site->count++;
+    site->skip = site->skip || record->skip;
+    site->in_loop = site->in_loop || record->in_loop;
+    for (size_t i = 0; i < record->aggravation_count; i++)
+        add_word(g->arena, &site->aggravations, &site->aggravation_count, record->aggravations[i]);
+    add_word(g->arena, &site->entries, &site->entry_count, entry->name);
+}
+
+gg_site_list gg_sites_group(const gg_entry *entries, size_t entry_count, gg_sources *sources,
+                            const gg_registry *registry, gg_arena *arena) {
+    grouping g = {.sources = sources, .registry = registry, .arena = arena};
+    for (size_t i = 0; i < entry_count; i++)
+        for (size_t j = 0; j < entries[i].break_count; j++) add_record(&g, &entries[i], &entries[i].breaks[j]);
+
+    gg_site_list out = {NULL, g.sites.len};
+    if (out.len > 0) {
+        out.items = GG_ARENA_ARRAY(arena, gg_site, out.len);
+        memcpy(out.items, g.sites.items, out.len * sizeof(gg_site));
+    }
+    gg_list_clear(&g.sites);
+    for (size_t i = 0; i < out.len; i++) { /* only now: it says how many records there are */
+        gg_site *site = &out.items[i];
+        const gg_tree *tree = site->file.len > 0 ? gg_sources_tree(sources, site->file, NULL) : NULL;
+        site->summary = gg__explain_summary(site, tree, arena);
+        site->explanation = gg__explain_words(site, tree, registry, arena);
+    }
+    return out;
+}
+
+bool gg_span_carry(gg_span *span, gg_change change) {
+    uint32_t shift_from = change.span.end, old_len = change.span.end - change.span.start;
+    if (change.span.end <= span->start) { /* before, also when it only touches */
+        span->start = span->start - old_len + change.new_len;
+        span->end = span->end - old_len + change.new_len;
+        return true;
+    }
+    if (change.span.start >= span->end) return true;                                       /* after */
+    if (span->start > change.span.start) span->start = change.span.start + change.new_len; /* its head was replaced */
+    span->end = span->end >= shift_from ? span->end - old_len + change.new_len : change.span.start + change.new_len;
+    if (span->end < span->start) span->end = span->start;
+    return false;
+}
