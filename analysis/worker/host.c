@@ -4,6 +4,7 @@
  *   send(fd, bytes, timeout_ms)         one frame: 4-byte big-endian length, then the bytes
  *   recv(fd, timeout_ms) -> bytes|None  one frame; None at the end of the connection
  *   die_with_parent(signal)             the kernel sends the signal when the parent process ends (Linux)
+ *   adopt_orphans()                     descendants that lose their parent become this process's children (Linux)
  *   cuda_devices() -> (runtime, [(index, name, total_bytes, free_bytes)…])   runtime None when there is none
  *
  * Threads: the GIL is released while waiting.  The CUDA runtime is opened with dlopen: without a driver each call answers an
@@ -51,18 +52,25 @@ static enum outcome transfer(int fd, char *bytes, size_t count, int writing, int
         enum outcome o = wait_for(fd, writing ? POLLOUT : POLLIN, deadline);
         if (o != DONE) return o;
         ssize_t n = writing ? write(fd, bytes + at, count - at) : read(fd, bytes + at, count - at);
-        if (n > 0) at += (size_t)n;
-        else if (n == 0 && !writing) return END;
-        else if (n < 0 && errno != EINTR && errno != EAGAIN) return FAILED;
+        if (n > 0)
+            at += (size_t)n;
+        else if (n == 0 && !writing)
+            return END;
+        else if (n < 0 && errno != EINTR && errno != EAGAIN)
+            return FAILED;
     }
     return DONE;
 }
 
 static PyObject *raise_outcome(enum outcome o) {
-    if (o == TIMED_OUT) PyErr_SetString(PyExc_TimeoutError, "the other side did not take or send a frame in time");
-    else if (o == TOO_BIG) PyErr_SetString(PyExc_ValueError, "the frame is over 64 MiB");
-    else if (o == END) PyErr_SetString(PyExc_EOFError, "the connection ended inside a frame");
-    else PyErr_SetFromErrno(PyExc_OSError);
+    if (o == TIMED_OUT)
+        PyErr_SetString(PyExc_TimeoutError, "the other side did not take or send a frame in time");
+    else if (o == TOO_BIG)
+        PyErr_SetString(PyExc_ValueError, "the frame is over 64 MiB");
+    else if (o == END)
+        PyErr_SetString(PyExc_EOFError, "the connection ended inside a frame");
+    else
+        PyErr_SetFromErrno(PyExc_OSError);
     return NULL;
 }
 
@@ -77,10 +85,10 @@ static PyObject *host_send(PyObject *self, PyObject *args) {
                                (unsigned char)count};
     int64_t deadline = timeout_ms < 0 ? -1 : now_ms() + timeout_ms;
     enum outcome o;
-    Py_BEGIN_ALLOW_THREADS
+    PyThreadState *thread = PyEval_SaveThread();
     o = transfer(fd, (char *)header, 4, 1, deadline);
     if (o == DONE) o = transfer(fd, (char *)(uintptr_t)bytes, (size_t)count, 1, deadline);
-    Py_END_ALLOW_THREADS
+    PyEval_RestoreThread(thread);
     if (o != DONE) return raise_outcome(o);
     Py_INCREF(Py_None);
     return Py_None;
@@ -93,9 +101,9 @@ static PyObject *host_recv(PyObject *self, PyObject *args) {
     int64_t deadline = timeout_ms < 0 ? -1 : now_ms() + timeout_ms;
     unsigned char header[4];
     enum outcome o;
-    Py_BEGIN_ALLOW_THREADS
+    PyThreadState *thread = PyEval_SaveThread();
     o = transfer(fd, (char *)header, 4, 0, deadline);
-    Py_END_ALLOW_THREADS
+    PyEval_RestoreThread(thread);
     if (o == END) {
         Py_INCREF(Py_None);
         return Py_None;
@@ -106,9 +114,9 @@ static PyObject *host_recv(PyObject *self, PyObject *args) {
     PyObject *body = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)count);
     if (body == NULL) return NULL;
     char *into = PyBytes_AsString(body);
-    Py_BEGIN_ALLOW_THREADS
+    thread = PyEval_SaveThread();
     o = transfer(fd, into, count, 0, deadline);
-    Py_END_ALLOW_THREADS
+    PyEval_RestoreThread(thread);
     if (o == DONE) return body;
     Py_DECREF(body);
     return raise_outcome(o);
@@ -125,6 +133,15 @@ static PyObject *host_die_with_parent(PyObject *self, PyObject *args) {
     return Py_None;
 }
 
+static PyObject *host_adopt_orphans(PyObject *self, PyObject *args) {
+    (void)self, (void)args;
+#ifdef __linux__
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+#endif
+    Py_INCREF(Py_None);
+    return Py_None;
+}
+
 static PyObject *no_cuda(void) {
     return Py_BuildValue("(O[])", Py_None);
 }
@@ -133,9 +150,11 @@ static PyObject *host_cuda_devices(PyObject *self, PyObject *args) {
     (void)self, (void)args;
     static const char *const names[] = {"libcudart.so.13", "libcudart.so.12", "libcudart.so"};
     void *library = NULL;
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && library == NULL; i++) library = dlopen(names[i], RTLD_NOW);
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && library == NULL; i++)
+        library = dlopen(names[i], RTLD_NOW);
     if (library == NULL) return no_cuda();
-    int (*version)(int *), (*device_count)(int *), (*properties)(void *, int), (*set_device)(int), (*mem_info)(size_t *, size_t *);
+    int (*version)(int *), (*device_count)(int *), (*properties)(void *, int), (*set_device)(int),
+        (*mem_info)(size_t *, size_t *);
     *(void **)&version = dlsym(library, "cudaRuntimeGetVersion");
     *(void **)&device_count = dlsym(library, "cudaGetDeviceCount");
     *(void **)&properties = dlsym(library, "cudaGetDeviceProperties");
@@ -152,7 +171,8 @@ static PyObject *host_cuda_devices(PyObject *self, PyObject *args) {
         memset(block, 0, sizeof(block));
         if (properties(block, i) != 0 || set_device(i) != 0 || mem_info(&free_bytes, &total_bytes) != 0) continue;
         block[255] = '\0';
-        PyObject *row = Py_BuildValue("(isKK)", i, block, (unsigned long long)total_bytes, (unsigned long long)free_bytes);
+        PyObject *row =
+            Py_BuildValue("(isKK)", i, block, (unsigned long long)total_bytes, (unsigned long long)free_bytes);
         if (row == NULL || PyList_Append(list, row) != 0) Py_CLEAR(list);
         Py_XDECREF(row);
     }
@@ -164,13 +184,22 @@ static PyObject *host_cuda_devices(PyObject *self, PyObject *args) {
 static PyMethodDef methods[] = {
     {"send", host_send, METH_VARARGS, "send(fd, bytes, timeout_ms): write one frame; -1 waits for ever."},
     {"recv", host_recv, METH_VARARGS, "recv(fd, timeout_ms): read one frame; None at the end of the connection."},
-    {"die_with_parent", host_die_with_parent, METH_VARARGS, "die_with_parent(signal): be signalled when the parent ends."},
+    {"die_with_parent", host_die_with_parent, METH_VARARGS,
+     "die_with_parent(signal): be signalled when the parent ends."},
+    {"adopt_orphans", host_adopt_orphans, METH_NOARGS, "adopt_orphans(): become the parent of orphaned descendants."},
     {"cuda_devices", host_cuda_devices, METH_NOARGS, "cuda_devices(): (runtime version or None, list of devices)."},
     {NULL, NULL, 0, NULL},
 };
 
-static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "_graphglue_host", "Frames, process control and the CUDA runtime.", -1,
-                                    methods, NULL, NULL, NULL, NULL};
+static struct PyModuleDef module = {PyModuleDef_HEAD_INIT,
+                                    "_graphglue_host",
+                                    "Frames, process control and the CUDA runtime.",
+                                    -1,
+                                    methods,
+                                    NULL,
+                                    NULL,
+                                    NULL,
+                                    NULL};
 
 PyMODINIT_FUNC PyInit__graphglue_host(void);
 PyMODINIT_FUNC PyInit__graphglue_host(void) {

@@ -28,11 +28,14 @@ typedef struct settings {
 static int parse_options(int argc, char **argv, settings *out) {
     *out = (settings){.fd = "3"};
     for (int i = 1; i + 1 < argc; i += 2) {
-        if (strcmp(argv[i], "--python") == 0) out->python = argv[i + 1];
-        else if (strcmp(argv[i], "--fd") == 0) out->fd = argv[i + 1];
+        if (strcmp(argv[i], "--python") == 0)
+            out->python = argv[i + 1];
+        else if (strcmp(argv[i], "--fd") == 0)
+            out->fd = argv[i + 1];
         else if (strcmp(argv[i], "--workspace") == 0 && out->workspace_count < MAX_WORKSPACES)
             out->workspaces[out->workspace_count++] = argv[i + 1];
-        else return -1;
+        else
+            return -1;
     }
     return out->python && argc % 2 == 1 ? 0 : -1;
 }
@@ -87,7 +90,8 @@ static bool embed(const gg_probe *probe, const char *support, int argc, char **a
     if (!get_version || !append_inittab || !bytes_main) return false;
     size_t length = strlen(probe->version);
     const char *version = get_version(); /* "3.11.7 (main, …": the wrong libpython would start silently */
-    if (strncmp(version, probe->version, length) != 0 || (version[length] != ' ' && version[length] != '+')) return false;
+    if (strncmp(version, probe->version, length) != 0 || (version[length] != ' ' && version[length] != '+'))
+        return false;
     void *host = dlopen(host_path, RTLD_NOW);
     if (host == NULL) return false;
     void *(*init)(void);
@@ -105,7 +109,8 @@ int main(int argc, char **argv) {
     }
     char support[PATH_MAX], program[PATH_MAX + 64];
     if (!find_support(support, sizeof(support)))
-        return report_failure(options.fd, "graphglue_worker/ was not found beside graphglue-worker: reinstall graphglue-lsp");
+        return report_failure(options.fd,
+                              "graphglue_worker/ was not found beside graphglue-worker: reinstall graphglue-lsp");
     snprintf(program, sizeof(program), "%s/graphglue_worker/__main__.py", support);
     gg_probe probe;
     char why[1024];
@@ -118,8 +123,10 @@ int main(int argc, char **argv) {
     setenv("PYTHONDONTWRITEBYTECODE", "1", 1);
     setenv("PYTORCH_NVML_BASED_CUDA_CHECK", "1", 1);
     const char *visible = getenv("CUDA_VISIBLE_DEVICES");
-    if (visible) setenv("GRAPHGLUE_CUDA_VISIBLE_DEVICES", visible, 1);
-    else unsetenv("GRAPHGLUE_CUDA_VISIBLE_DEVICES");
+    if (visible)
+        setenv("GRAPHGLUE_CUDA_VISIBLE_DEVICES", visible, 1);
+    else
+        unsetenv("GRAPHGLUE_CUDA_VISIBLE_DEVICES");
     setenv("CUDA_VISIBLE_DEVICES", "", 1);
     setenv("GRAPHGLUE_SUPPORT", support, 1);
 

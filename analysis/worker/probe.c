@@ -21,7 +21,8 @@ static const char script[] =
     "name = s.get_config_var('INSTSONAME') or s.get_config_var('LDLIBRARY') or ''\n"
     "v = 'libpython%d.%d.so.1.0' % sys.version_info[:2]\n"
     "exe = os.path.dirname(os.path.realpath(sys.executable))\n"
-    "for d in (s.get_config_var('LIBDIR') or '', os.path.join(sys.base_prefix, 'lib'), os.path.join(exe, '..', 'lib'),\n"
+    "for d in (s.get_config_var('LIBDIR') or '', os.path.join(sys.base_prefix, 'lib'), os.path.join(exe, '..', "
+    "'lib'),\n"
     "          os.path.join(s.get_config_var('LIBDIR') or '', s.get_config_var('MULTIARCH') or '')):\n"
     "    for n in (name, v):\n"
     "        p = os.path.join(d, n)\n"
@@ -86,9 +87,12 @@ int gg_probe_python(gg_probe *out, const char *python, char *why, size_t why_siz
     if (run(python, output, sizeof(output), why, why_size) != 0) return -1;
     bool supported = false;
     for (char *line = strtok_r(output, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
-        if (strncmp(line, "version ", 8) == 0) snprintf(out->version, sizeof(out->version), "%s", line + 8);
-        else if (strcmp(line, "minor True") == 0) supported = true;
-        else if (strcmp(line, "exec True") == 0) out->prefers_exec = true;
+        if (strncmp(line, "version ", 8) == 0)
+            snprintf(out->version, sizeof(out->version), "%s", line + 8);
+        else if (strcmp(line, "minor True") == 0)
+            supported = true;
+        else if (strcmp(line, "exec True") == 0)
+            out->prefers_exec = true;
         else if (strncmp(line, "lib ", 4) == 0 && out->libpython[0] == '\0')
             snprintf(out->libpython, sizeof(out->libpython), "%s", line + 4);
     }

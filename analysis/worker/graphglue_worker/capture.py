@@ -1,20 +1,26 @@
-"""One run of an entry under Dynamo with a backend that only counts, in default mode."""
+"""One run of an entry under Dynamo with a backend that only counts, in default mode.
+
+The compiled run and the eager run it is compared with each have a fork of their own: earlier runs change what is traced and what
+module-level state holds.  The process that calls `run` is left as it was.
+"""
 
 import contextlib
 import functools
 import os
-import traceback
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 import torch._dynamo
 
-from graphglue_worker import compare, hooks
+from graphglue_worker import compare, forks, hooks
 from graphglue_worker.inputs import Call, Entry, ImportFailure, _describe
 
-_compile = torch.compile
+DEFAULT_DEADLINE_MS = 60_000
 OPTIONS = "_graphglue_compile_options"
+_compile = torch.compile
+OnBreak = Callable[[dict[str, Any]], None]
 
 
 class Counter:
@@ -31,7 +37,7 @@ class Counter:
 class Watch:
     """Breaks and errors heard while one callable ran."""
 
-    def __init__(self, on_break: Callable[[dict[str, Any]], None] | None) -> None:
+    def __init__(self, on_break: OnBreak | None) -> None:
         self.breaks: list[dict[str, Any]] = []
         self.errors: list[BaseException] = []
         self._on_break = on_break
@@ -43,6 +49,18 @@ class Watch:
 
     def on_error(self, error: BaseException) -> None:
         self.errors.append(error)
+
+
+@dataclass
+class Outcome:
+    """What one run in a fork gave."""
+
+    result: Any = None  # snapshot
+    error: str | None = None
+    ops: list[int] = field(default_factory=list)
+    breaks: list[dict[str, Any]] = field(default_factory=list)
+    inner_errors: list[str] = field(default_factory=list)
+    fullgraph: bool = False
 
 
 def replace_compile() -> None:
@@ -72,7 +90,7 @@ def call_compiled(compiled: Callable[..., Any], args: tuple[Any, ...], kwargs: d
 
 
 def run_callable(
-    fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], on_break: Callable[[dict[str, Any]], None] | None = None
+    fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], on_break: OnBreak | None = None
 ) -> tuple[Any, Counter, Watch]:
     """Call `fn` compiled with the counting backend.  Returns its result, the graphs and what was heard; raises what it raises."""
     torch._dynamo.reset()
@@ -93,64 +111,107 @@ def grad_mode(call: Call) -> contextlib.AbstractContextManager[Any]:
 
 
 def blank(entry: Entry) -> dict[str, Any]:
-    """The `entry` value before anything was run."""
+    """The `entry` value of the wire protocol before anything ran."""
     return {
-        "name": entry.name,
-        "inputs": entry.inputs,
-        "status": "no_inputs",
-        "message": entry.message,
-        "graphs": 0,
-        "ops": [],
-        "class": entry.cls,
-        "file": os.path.abspath(entry.file) if entry.file else None,
-        "line": entry.line,
-        "breaks": [],
-    }
+        "name": entry.name, "inputs": entry.inputs, "status": "no_inputs", "message": entry.message, "graphs": 0, "ops": [],
+        "class": entry.cls, "file": os.path.abspath(entry.file) if entry.file else None, "line": entry.line, "breaks": [],
+    }  # fmt: skip
 
 
-def run(entry: Entry, on_break: Callable[[dict[str, Any]], None] | None = None) -> dict[str, Any]:
-    """Capture one entry: eager once for what is right, then compiled.  Returns the `entry` value of the wire protocol."""
+def run(entry: Entry, on_break: OnBreak | None = None, deadline_ms: int | None = None) -> dict[str, Any]:
+    """Capture one entry.  Returns the `entry` value of the wire protocol."""
     out = blank(entry)
     if entry.make is None:
         return out
-    try:
-        call = entry.make(0)
-        with grad_mode(call):
-            expected = compare.snapshot(call.fn(*call.args, **call.kwargs))
-    except (Exception, SystemExit) as e:
-        what = "" if isinstance(e, ImportFailure) else "running it without torch.compile raised "
-        return {**out, "status": "eager_error", "message": what + _describe(e)}
-    counter, watch, error, got = None, None, None, None
-    try:
-        call = entry.make(0)
-        with grad_mode(call):
-            result, counter, watch = run_callable(call.fn, call.args, call.kwargs, on_break)
-        got = compare.snapshot(result)
-    except (Exception, SystemExit) as e:
-        error = e
-        counter, watch = getattr(e, "_graphglue_run", (Counter(), Watch(None)))
-    out.update(graphs=len(counter.ops), ops=counter.ops, breaks=watch.breaks)
-    out["status"], out["message"] = _judge(out, watch, error, expected, got)
-    if options_of(call.fn).get("fullgraph") and out["breaks"]:
-        out["message"] = "this call is compiled with fullgraph=True and would raise: " + out["breaks"][0]["type"]
+    deadline = forks.Deadline(deadline_ms or DEFAULT_DEADLINE_MS)
+    compiled = forks.run(lambda: _compiled(entry, on_break), deadline)
+    if isinstance(compiled, forks.Lost) and compiled.status == "timeout":
+        return {**out, "status": "timeout", "message": compiled.message}
+    eager = forks.run(lambda: _eager(entry), deadline)
+    if isinstance(eager, forks.Lost):
+        return {**out, "status": "timeout" if eager.status == "timeout" else "crashed", "message": eager.message}
+    if eager.error is not None:
+        return {**out, "status": "eager_error", "message": eager.error}
+    if isinstance(compiled, forks.Lost):
+        return {**out, "status": "crashed", "message": f"only when compiled: {compiled.message}"}
+    out.update(graphs=len(compiled.ops), ops=compiled.ops, breaks=compiled.breaks)
+    note = None
+    if compiled.error is None:
+        note = _difference(entry, eager.result, compiled.result, deadline)
+    out["status"], out["message"] = _judge(compiled, note)
     return out
 
 
-def _judge(out: dict[str, Any], watch: Watch, error: BaseException | None, expected: Any, got: Any) -> tuple[str, str | None]:
-    if error is not None:
-        return "capture_error", "running it compiled raised " + "".join(
-            traceback.format_exception_only(type(error), error)
-        ).strip().split("\n\nSet TORCHDYNAMO_VERBOSE")[0]
-    difference = compare.difference(expected, got)
-    note = None if difference.same else f"compiled outputs differ from eager ones: {difference.words}"
-    if out["breaks"]:
-        return "breaks", note
-    if watch.errors:
-        return "capture_error", f"Dynamo failed inside: {_describe(watch.errors[0])}"
+def _eager(entry: Entry) -> Outcome:
+    assert entry.make is not None
+    try:
+        call = entry.make(0)
+        with grad_mode(call):
+            return Outcome(compare.snapshot(call.fn(*call.args, **call.kwargs)))
+    except ImportFailure as e:
+        return Outcome(error=str(e))
+    except MemoryError:
+        raise
+    except (Exception, SystemExit) as e:
+        return Outcome(error="running it without torch.compile raised " + _describe(e))
+
+
+def _compiled(entry: Entry, on_break: OnBreak | None) -> Outcome:
+    assert entry.make is not None
+    outcome = Outcome()
+    counter, watch = Counter(), Watch(None)
+    try:
+        call = entry.make(0)
+        outcome.fullgraph = bool(options_of(call.fn).get("fullgraph"))
+        with grad_mode(call):
+            result, counter, watch = run_callable(call.fn, call.args, call.kwargs, on_break)
+        outcome.result = compare.snapshot(result)
+    except MemoryError:
+        raise
+    except (Exception, SystemExit) as e:
+        outcome.error = _words(e)
+        counter, watch = getattr(e, "_graphglue_run", (counter, watch))
+    outcome.ops, outcome.breaks = counter.ops, watch.breaks
+    outcome.inner_errors = [_words(e) for e in watch.errors]
+    return outcome
+
+
+def _words(error: BaseException) -> str:
+    """Type, first paragraph and place of an error of Dynamo's, or of user code."""
+    stack = getattr(error, "real_stack", None)
+    if not stack:
+        return _describe(error)
+    first = str(error).strip().split("\n\n")[0].replace("\n  Hint:", "\nHint:").split("\nHint:")[0]
+    text = " ".join(line.strip() for line in first.splitlines())
+    return f"{type(error).__name__}: {text} ({os.path.basename(stack[-1].filename)} line {stack[-1].lineno})"
+
+
+def _difference(entry: Entry, expected: Any, got: Any, deadline: forks.Deadline) -> str | None:
+    """In which way the compiled run's result is wrong; None when it is right, or differs from one eager run to the next."""
+    found = compare.difference(expected, got)
+    if found.same:
+        return None
+    again = forks.run(lambda: _eager(entry), deadline)
+    if isinstance(again, forks.Lost) or not compare.difference(expected, again.result).same:
+        return None
+    return f"compiled outputs differ from eager ones: {found.words}"
+
+
+def _judge(compiled: Outcome, note: str | None) -> tuple[str, str | None]:
+    if compiled.error is not None:
+        return "capture_error", f"running it compiled raised {compiled.error}"
+    if compiled.breaks:
+        words = [note] if note else []
+        if compiled.fullgraph:
+            words.insert(0, f"this call is compiled with fullgraph=True and would raise: {compiled.breaks[0]['type']}")
+        words += compiled.inner_errors[:1]
+        return "breaks", "; ".join(words) or None
+    if compiled.inner_errors:
+        return "capture_error", f"Dynamo failed inside: {compiled.inner_errors[0]}"
     if note:
         return "capture_error", note
-    if out["graphs"] == 0:
+    if not compiled.ops:
         return "nothing_to_capture", "no tensor operation was found to capture"
-    if out["graphs"] == 1:
+    if len(compiled.ops) == 1:
         return "captured", None
-    return "breaks", f"captured as {out['graphs']} graphs, with no graph break reported by Dynamo"
+    return "breaks", f"captured as {len(compiled.ops)} graphs, with no graph break reported by Dynamo"

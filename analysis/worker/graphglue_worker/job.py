@@ -1,7 +1,6 @@
 """What a forked child does: one capture or one verification."""
 
 import os
-import signal
 import sys
 import traceback
 from typing import Any
@@ -19,9 +18,10 @@ def run(request: dict[str, Any], workspaces: list[str], fd: int) -> int:
     status, message = "ok", None
     file = os.path.abspath(request["file"])
     positions.set_roots([*workspaces, os.path.dirname(file)])
+    sys.argv[:] = [file]  # what user code that reads its arguments at import finds
     try:
         if request["op"] == "capture":
-            _capture(request, file, workspaces, send)
+            _capture(request, file, send)
         else:
             from graphglue_worker import verify
 
@@ -35,11 +35,13 @@ def run(request: dict[str, Any], workspaces: list[str], fd: int) -> int:
     except BaseException as e:  # noqa: BLE001 - whatever user code raises must end as a frame
         status, message = "error", "".join(traceback.format_exception_only(type(e), e)).strip()
         traceback.print_exc(file=sys.stderr)
+    sys.stdout.flush()
+    sys.stderr.flush()
     send({"op": "done", "status": status, "message": message})
     return 0
 
 
-def _capture(request: dict[str, Any], file: str, workspaces: list[str], send: Any) -> None:
+def _capture(request: dict[str, Any], file: str, send: Any) -> None:
     from graphglue_worker import capture, inputs, overlay
 
     capture.replace_compile()
@@ -47,57 +49,9 @@ def _capture(request: dict[str, Any], file: str, workspaces: list[str], send: An
     wanted = request.get("entries")
     for entry in inputs.load(file, bool(request.get("train"))):
         if wanted is None or entry.name in wanted:
-            send({"op": "entry", "entry": capture_in_fork(entry, send, request.get("deadline_ms"))})
+            name = entry.name
 
+            def on_break(record: dict[str, Any], name: str = name) -> None:
+                send({"op": "break", "entry": name, "break": record})
 
-def capture_in_fork(entry: Any, send: Any, deadline_ms: int | None) -> dict[str, Any]:
-    """Capture in a fork of its own: earlier runs change what Dynamo traces, and a crash must lose this entry only."""
-    from graphglue_worker import capture
-
-    def on_break(record: dict[str, Any]) -> None:
-        send({"op": "break", "entry": entry.name, "break": record})
-
-    def failed(status: str, message: str) -> dict[str, Any]:
-        return {**capture.blank(entry), "status": status, "message": message}
-
-    return forked(lambda: capture.run(entry, on_break), failed, deadline_ms)
-
-
-def forked(work: Any, failed: Any, deadline_ms: int | None) -> Any:
-    """Run `work` in a fork and return its (JSON) result, or `failed(status, plain words)` when the process did not give one."""
-    from graphglue_worker.zygote import DEFAULT_DEADLINE_MS, describe_end
-
-    deadline_ms = deadline_ms or DEFAULT_DEADLINE_MS
-    r, w = os.pipe()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    pid = os.fork()
-    if pid == 0:
-        code = 70
-        try:
-            os.close(r)
-            wire.send(w, {"result": work()})
-            sys.stdout.flush()
-            sys.stderr.flush()
-            code = 0
-        except MemoryError:
-            code = 71
-        except BaseException:  # noqa: BLE001 - the parent tells what happened
-            traceback.print_exc(file=sys.stderr)
-        finally:
-            os._exit(code)
-    os.close(w)
-    try:
-        frame = wire.recv(r, deadline_ms)
-    except TimeoutError:
-        os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
-        return failed("timeout", f"stopped after {deadline_ms / 1000:g} s, its deadline")
-    except (EOFError, ValueError, OSError):
-        frame = None
-    finally:
-        os.close(r)
-    _, status = os.waitpid(pid, 0)
-    if frame is not None:
-        return frame["result"]
-    return failed("crashed", "ran out of memory" if status >> 8 == 71 else describe_end(status))
+            send({"op": "entry", "entry": capture.run(entry, on_break, request.get("deadline_ms"))})

@@ -1,0 +1,117 @@
+"""What the zygote does before its first job: import torch, run Dynamo once, look for CUDA devices."""
+
+import gc
+import importlib
+import logging
+import os
+import signal
+import sys
+from typing import Any
+
+import _graphglue_host as host
+
+from graphglue_worker import wire
+
+# Imported before the first fork, so that no job pays for it.
+_PRELOAD = ("capture", "compare", "facts", "forks", "hooks", "inputs", "job", "overlay", "positions", "verify")
+# A user's environment may switch off what is measured here.
+_SWITCHES = ("TORCHDYNAMO_DISABLE", "TORCH_COMPILE_DISABLE", "TORCH_COMPILE_FORCE_DISABLE_CACHES", "TORCH_COMPILE_JOB_ID")
+
+
+def ready() -> dict[str, Any]:
+    """The `ready` frame: import torch and warm Dynamo; when that fails, say why and how to mend it."""
+    frame: dict[str, Any] = {"op": "ready", "torch": None, "torch_error": None, "registry": None, "cuda": None}
+    for name in _SWITCHES:
+        os.environ.pop(name, None)
+    try:
+        import torch
+        import torch._dynamo
+
+        torch.set_num_threads(1)
+        for name in _PRELOAD:
+            importlib.import_module(f"graphglue_worker.{name}")
+        from graphglue_worker import hooks
+
+        frame["registry"] = hooks.registry_path()
+        warm_up()
+        frame["torch"] = str(torch.__version__).split("+")[0]
+        frame["cuda"] = cuda_info()
+    except ImportError as e:
+        missing = getattr(e, "name", None) == "torch"
+        what = "torch is not installed" if missing else f"torch could not be imported ({e})"
+        again = "install torch" if missing else "install --force-reinstall torch"
+        frame["torch_error"] = f"{what} in {sys.executable}. Install it:  {sys.executable} -m pip {again}"
+    except Exception as e:  # noqa: BLE001 - a broken torch must be told, not crash the worker
+        frame["torch_error"] = (
+            f"TorchDynamo could not start in {sys.executable}: {type(e).__name__}: {e}. "
+            f"torch 2.8 to 2.13 are known to work:  {sys.executable} -m pip install torch"
+        )
+    gc.collect()
+    gc.freeze()
+    return frame
+
+
+def warm_up() -> None:
+    """Run Dynamo once over what models are made of, so that a child finds its caches and imports ready."""
+    import torch
+    from torch import nn
+
+    from graphglue_worker import capture
+
+    class Toy(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.embed = nn.Embedding(8, 16)
+            self.norm = nn.LayerNorm(16)
+            self.conv = nn.Conv1d(16, 16, 1)
+            self.attention = nn.MultiheadAttention(16, 2, batch_first=True)
+            self.out = nn.Linear(16, 16)
+
+        def forward(self, ids: "torch.Tensor") -> "torch.Tensor":
+            x = self.norm(self.embed(ids))
+            x = x + self.attention(x, x, x, need_weights=False)[0]
+            x = self.conv(x.transpose(1, 2)).transpose(1, 2)
+            if x.sum().item() > 1e9:
+                x = x * 2
+            print(end="")
+            return self.out(x)
+
+    logging.disable(logging.WARNING)  # Dynamo warns about the toy's own breaks
+    try:
+        with torch.no_grad():
+            capture.run_callable(Toy().eval(), (torch.arange(8).reshape(1, 8),), {})
+    finally:
+        logging.disable(logging.NOTSET)
+    torch._dynamo.reset()
+
+
+def cuda_info() -> dict[str, Any] | None:
+    """Devices, asked for in a child so that this process never initialises CUDA.  None when the child fails."""
+    r, w = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            restore_devices()
+            runtime, devices = host.cuda_devices()
+            keys = ("index", "name", "total_bytes", "free_bytes")
+            wire.send(w, {"runtime": runtime, "devices": [dict(zip(keys, d, strict=True)) for d in devices]})
+        finally:
+            os._exit(0)
+    os.close(w)
+    try:
+        return wire.recv(r, 20_000)
+    except (OSError, EOFError, TimeoutError, ValueError):
+        return None
+    finally:
+        os.close(r)
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+
+
+def restore_devices() -> None:
+    """Give a child the user's own CUDA_VISIBLE_DEVICES back."""
+    visible = os.environ.pop("GRAPHGLUE_CUDA_VISIBLE_DEVICES", None)
+    if visible is None:
+        os.environ.pop("CUDA_VISIBLE_DEVICES", None)
+    else:
+        os.environ["CUDA_VISIBLE_DEVICES"] = visible
