@@ -1,0 +1,52 @@
+/* Lists of text edits.  One owner at a time. */
+#include <stdlib.h>
+
+#include "repair/gg_repair.h"
+
+void gg_edits_add(gg_edits *edits, gg_span span, gg_str text) {
+    gg_edit edit = {span, text};
+    gg_list_push(&edits->list, edit);
+}
+
+void gg_edits_clear(gg_edits *edits) {
+    gg_list_clear(&edits->list);
+}
+
+static int by_start(const void *a, const void *b) {
+    const gg_edit *x = a, *y = b;
+    if (x->span.start != y->span.start) return x->span.start < y->span.start ? -1 : 1;
+    return (x->span.end > y->span.end) - (x->span.end < y->span.end);
+}
+
+int gg_edits_sort(gg_edits *edits, gg_error *err) {
+    if (edits->list.len) qsort(edits->list.items, edits->list.len, sizeof(gg_edit), by_start);
+    for (size_t i = 1; i < edits->list.len; i++)
+        if (edits->list.items[i].span.start < edits->list.items[i - 1].span.end)
+            return gg_fail(err, GG_EPARAMS, "two edits overlap at byte %u", edits->list.items[i].span.start);
+    return 0;
+}
+
+int gg_edits_apply(gg_text **out, const gg_text *text, const gg_edits *edits, gg_error *err) {
+    gg_buf result;
+    gg_buf_init(&result, GG_MAX_DOCUMENT_BYTES);
+    gg_str bytes = gg_text_bytes(text);
+    size_t at = 0;
+    int error = 0;
+    for (size_t i = 0; i < edits->list.len; i++) {
+        const gg_edit *edit = &edits->list.items[i];
+        if (edit->span.start < at || edit->span.end < edit->span.start || edit->span.end > bytes.len) {
+            error = gg_fail(err, GG_EPARAMS, "an edit lies outside the text or over another");
+            goto cleanup;
+        }
+        gg_buf_append(&result, gg_str_slice(bytes, at, edit->span.start));
+        gg_buf_append(&result, edit->text);
+        at = edit->span.end;
+    }
+    gg_buf_append(&result, gg_str_slice(bytes, at, bytes.len));
+    if (result.overflow) error = gg_fail(err, GG_ETOOBIG, "the edited document would be over the limit");
+    else error = gg_text_new(out, gg_buf_str(&result), err);
+
+cleanup:
+    gg_buf_clear(&result);
+    return error;
+}
