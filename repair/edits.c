@@ -43,8 +43,10 @@ int gg_edits_apply(gg_text **out, const gg_text *text, const gg_edits *edits, gg
         at = edit->span.end;
     }
     gg_buf_append(&result, gg_str_slice(bytes, at, bytes.len));
-    if (result.overflow) error = gg_fail(err, GG_ETOOBIG, "the edited document would be over the limit");
-    else error = gg_text_new(out, gg_buf_str(&result), err);
+    if (result.overflow)
+        error = gg_fail(err, GG_ETOOBIG, "the edited document would be over the limit");
+    else
+        error = gg_text_new(out, gg_buf_str(&result), err);
 
 cleanup:
     gg_buf_clear(&result);

@@ -43,10 +43,13 @@ static bool match_module(const gg_tree *tree, gg_str module, gg_str imported, gg
     (void)tree;
     alias_search *search = data;
     if (imported.len == 0) {
-        bool dotted = gg_str_starts_with(module, search->module) && module.len > search->module.len && module.ptr[search->module.len] == '.';
-        if (gg_str_equal(module, search->module) || (dotted && !gg_str_contains(search->module, GG_STR(".")) && gg_str_equal(bound, search->module)))
-            search->found = gg_str_contains(module, GG_STR(".")) && gg_str_equal(module, search->module) && !gg_str_equal(bound, module) &&
-                                    gg_str_starts_with(module, bound) && module.ptr[bound.len] == '.'
+        bool dotted = gg_str_starts_with(module, search->module) && module.len > search->module.len &&
+                      module.ptr[search->module.len] == '.';
+        if (gg_str_equal(module, search->module) ||
+            (dotted && !gg_str_contains(search->module, GG_STR(".")) && gg_str_equal(bound, search->module)))
+            search->found = gg_str_contains(module, GG_STR(".")) && gg_str_equal(module, search->module) &&
+                                    !gg_str_equal(bound, module) && gg_str_starts_with(module, bound) &&
+                                    module.ptr[bound.len] == '.'
                                 ? module /* `import torch.nn.functional`: used by its whole path */
                                 : bound;
     } else if (search->module.len == module.len + 1 + imported.len && gg_str_starts_with(search->module, module) &&
@@ -76,7 +79,8 @@ gg_str gg__require_module(const gg_tree *tree, const char *module, gg_arena *are
         if (gg_node_is(child, "import_statement") || gg_node_is(child, "import_from_statement") ||
             gg_node_is(child, "future_import_statement") || (i == 0 && is_docstring(child)))
             after = child;
-        else if (!gg_node_is(child, "comment")) break;
+        else if (!gg_node_is(child, "comment"))
+            break;
     }
     gg_str newline = gg__newline(tree);
     if (ts_node_is_null(after)) {
@@ -105,8 +109,11 @@ static TSNode module_value(const gg_tree *tree, gg_str name) {
     TSNode root = gg_tree_root(tree), found = {0};
     for (uint32_t i = 0; i < ts_node_named_child_count(root); i++) {
         TSNode statement = ts_node_named_child(root, i);
-        TSNode assignment = gg_node_is(statement, "expression_statement") ? ts_node_named_child(statement, 0) : statement;
-        if (!gg_node_is(assignment, "assignment") || !gg_str_equal(gg_node_text(tree, gg__field(assignment, "left")), name)) continue;
+        TSNode assignment =
+            gg_node_is(statement, "expression_statement") ? ts_node_named_child(statement, 0) : statement;
+        if (!gg_node_is(assignment, "assignment") ||
+            !gg_str_equal(gg_node_text(tree, gg__field(assignment, "left")), name))
+            continue;
         if (!ts_node_is_null(found)) return (TSNode){0};
         found = gg__field(assignment, "right");
     }
@@ -114,17 +121,23 @@ static TSNode module_value(const gg_tree *tree, gg_str name) {
 }
 
 /* Is the name bound inside the function (parameter, assignment, loop, with, import)? Then nothing at module level is known of it. */
-typedef struct binding_search { const gg_tree *tree; gg_str name; } binding_search;
+typedef struct binding_search {
+    const gg_tree *tree;
+    gg_str name;
+} binding_search;
 
 static bool does_not_bind(TSNode node, void *data) {
     const binding_search *search = data;
     if (!gg_node_is(node, "identifier") || !gg_str_equal(gg_node_text(search->tree, node), search->name)) return true;
     TSNode parent = ts_node_parent(node);
-    static const char *const binders[] = {"parameters", "lambda_parameters", "as_pattern_target", "pattern_list", "dotted_name"};
+    static const char *const binders[] = {"parameters", "lambda_parameters", "as_pattern_target", "pattern_list",
+                                          "dotted_name"};
     for (size_t i = 0; i < GG_COUNT(binders); i++)
         if (gg_node_is(parent, binders[i])) return false;
-    if (gg_node_is(parent, "assignment") || gg_node_is(parent, "for_statement")) return !ts_node_eq(gg__field(parent, "left"), node);
-    if (gg_node_is(parent, "default_parameter") || gg_node_is(parent, "typed_default_parameter") || gg_node_is(parent, "named_expression"))
+    if (gg_node_is(parent, "assignment") || gg_node_is(parent, "for_statement"))
+        return !ts_node_eq(gg__field(parent, "left"), node);
+    if (gg_node_is(parent, "default_parameter") || gg_node_is(parent, "typed_default_parameter") ||
+        gg_node_is(parent, "named_expression"))
         return !ts_node_eq(gg__field(parent, "name"), node);
     return !gg_node_is(parent, "typed_parameter");
 }
@@ -166,7 +179,8 @@ bool gg__is_diagnostic_call(const gg_tree *tree, TSNode call) {
     if (gg_node_is(function, "identifier")) {
         gg_str name = gg_node_text(tree, function);
         if (is_local(tree, function, name)) return false;
-        if (gg_str_is(name, "print")) return ts_node_is_null(module_value(tree, name)) && !visit_imports(tree, binds_name, &name);
+        if (gg_str_is(name, "print"))
+            return ts_node_is_null(module_value(tree, name)) && !visit_imports(tree, binds_name, &name);
         return visit_imports(tree, is_warn, &name);
     }
     if (!gg_node_is(function, "attribute")) return false;

@@ -6,14 +6,51 @@
 
 typedef enum effect { SAME, SAME_ROUGH, REDUCE, REDUCE_FLOAT, REDUCE_BOOL, TO_BOOL } effect;
 
-static const struct { const char *name; effect effect; } methods[] = {
-    {"abs", SAME},        {"neg", SAME},         {"relu", SAME},       {"sigmoid", SAME},     {"tanh", SAME},       {"clone", SAME},
-    {"clamp", SAME},      {"clamp_min", SAME},   {"clamp_max", SAME},  {"detach", SAME},      {"square", SAME},     {"sin", SAME},
-    {"cos", SAME},        {"contiguous", SAME},  {"exp", SAME_ROUGH},  {"log", SAME_ROUGH},   {"sqrt", SAME_ROUGH}, {"rsqrt", SAME_ROUGH},
-    {"floor", SAME},      {"ceil", SAME},        {"round", SAME},      {"sign", SAME},        {"gelu", SAME},       {"silu", SAME},
-    {"nan_to_num", SAME}, {"softplus", SAME},    {"sum", REDUCE},      {"mean", REDUCE_FLOAT}, {"max", REDUCE},     {"min", REDUCE},
-    {"amax", REDUCE},     {"amin", REDUCE},      {"norm", REDUCE_FLOAT}, {"std", REDUCE_FLOAT}, {"var", REDUCE_FLOAT}, {"any", REDUCE_BOOL},
-    {"all", REDUCE_BOOL}, {"isnan", TO_BOOL},    {"isinf", TO_BOOL},   {"isfinite", TO_BOOL}, {"logical_not", TO_BOOL},
+static const struct {
+    const char *name;
+    effect effect;
+} methods[] = {
+    {"abs", SAME},
+    {"neg", SAME},
+    {"relu", SAME},
+    {"sigmoid", SAME},
+    {"tanh", SAME},
+    {"clone", SAME},
+    {"clamp", SAME},
+    {"clamp_min", SAME},
+    {"clamp_max", SAME},
+    {"detach", SAME},
+    {"square", SAME},
+    {"sin", SAME},
+    {"cos", SAME},
+    {"contiguous", SAME},
+    {"exp", SAME_ROUGH},
+    {"log", SAME_ROUGH},
+    {"sqrt", SAME_ROUGH},
+    {"rsqrt", SAME_ROUGH},
+    {"floor", SAME},
+    {"ceil", SAME},
+    {"round", SAME},
+    {"sign", SAME},
+    {"gelu", SAME},
+    {"silu", SAME},
+    {"nan_to_num", SAME},
+    {"softplus", SAME},
+    {"sum", REDUCE},
+    {"mean", REDUCE_FLOAT},
+    {"max", REDUCE},
+    {"min", REDUCE},
+    {"amax", REDUCE},
+    {"amin", REDUCE},
+    {"norm", REDUCE_FLOAT},
+    {"std", REDUCE_FLOAT},
+    {"var", REDUCE_FLOAT},
+    {"any", REDUCE_BOOL},
+    {"all", REDUCE_BOOL},
+    {"isnan", TO_BOOL},
+    {"isinf", TO_BOOL},
+    {"isfinite", TO_BOOL},
+    {"logical_not", TO_BOOL},
 };
 
 bool gg__is_floating(gg_str dtype) {
@@ -25,7 +62,8 @@ static bool is_bool(gg_str dtype) {
 }
 
 bool gg__same_tensor(gg__meta a, gg__meta b) {
-    if (a.sort != GG__TENSOR || b.sort != GG__TENSOR || !gg_str_equal(a.dtype, b.dtype) || a.rank != b.rank) return false;
+    if (a.sort != GG__TENSOR || b.sort != GG__TENSOR || !gg_str_equal(a.dtype, b.dtype) || a.rank != b.rank)
+        return false;
     for (int32_t i = 0; i < a.rank; i++)
         if (a.shape[i] != b.shape[i] || a.shape[i] < 0) return false;
     return true;
@@ -46,10 +84,14 @@ static gg__meta from_fact(const gg_rule_input *in, gg_str name) {
         case GG_VALUE_TENSOR:
             if (fact->rank < 0) return unknown;
             return (gg__meta){GG__TENSOR, fact->dtype, fact->rank, fact->shape, true, false};
-        case GG_VALUE_INT: return (gg__meta){.sort = GG__SCALAR_INT, .smooth = true};
-        case GG_VALUE_FLOAT: return (gg__meta){.sort = GG__SCALAR_FLOAT, .smooth = true};
-        case GG_VALUE_BOOL: return (gg__meta){.sort = GG__SCALAR_BOOL, .smooth = true};
-        default: return unknown;
+        case GG_VALUE_INT:
+            return (gg__meta){.sort = GG__SCALAR_INT, .smooth = true};
+        case GG_VALUE_FLOAT:
+            return (gg__meta){.sort = GG__SCALAR_FLOAT, .smooth = true};
+        case GG_VALUE_BOOL:
+            return (gg__meta){.sort = GG__SCALAR_BOOL, .smooth = true};
+        default:
+            return unknown;
         }
     }
     return unknown;
@@ -65,8 +107,10 @@ static gg__meta broadcast(gg__meta a, gg__meta b) {
         if (out.sort == GG__SCALAR_BOOL) out.sort = GG__SCALAR_INT;
     } else if (a.sort == GG__TENSOR && b.sort == GG__TENSOR) {
         if (!gg_str_equal(a.dtype, b.dtype)) return unknown;
-        if (a.rank == 0) out = b;
-        else if (b.rank != 0 && !gg__same_tensor(a, b)) return unknown;
+        if (a.rank == 0)
+            out = b;
+        else if (b.rank != 0 && !gg__same_tensor(a, b))
+            return unknown;
     } else {
         gg__meta tensor = a.sort == GG__TENSOR ? a : b, scalar = a.sort == GG__TENSOR ? b : a;
         bool fits = gg__is_floating(tensor.dtype) || (scalar.sort == GG__SCALAR_INT && !is_bool(tensor.dtype));
@@ -105,10 +149,12 @@ static gg__meta comparison(const gg_rule_input *in, TSNode node) {
     bool known = false;
     for (size_t i = 0; i < GG_COUNT(ops); i++) known = known || gg_str_is(op, ops[i]);
     gg__meta a = gg__infer(in, ts_node_named_child(node, 0)), b = gg__infer(in, ts_node_named_child(node, 1));
-    if (!known || a.sort == GG__UNKNOWN || b.sort == GG__UNKNOWN || (a.sort != GG__TENSOR && b.sort != GG__TENSOR)) return unknown;
+    if (!known || a.sort == GG__UNKNOWN || b.sort == GG__UNKNOWN || (a.sort != GG__TENSOR && b.sort != GG__TENSOR))
+        return unknown;
     gg__meta tensor = a.sort == GG__TENSOR ? a : b, other = a.sort == GG__TENSOR ? b : a;
     if (other.sort == GG__TENSOR) { /* values are promoted for the comparison alone: shapes decide */
-        if (tensor.rank == 0) tensor = other;
+        if (tensor.rank == 0)
+            tensor = other;
         else if (other.rank != 0) {
             gg__meta same = other;
             same.dtype = tensor.dtype;
@@ -124,10 +170,16 @@ static gg__meta apply(effect e, gg__meta x, bool has_arguments) {
     if (x.sort != GG__TENSOR) return unknown;
     x.fresh = true;
     switch (e) {
-    case SAME_ROUGH: x.smooth = false; return gg__is_floating(x.dtype) ? x : unknown;
-    case SAME: return x;
-    case TO_BOOL: x.dtype = GG_STR("torch.bool"); return x;
-    default: break;
+    case SAME_ROUGH:
+        x.smooth = false;
+        return gg__is_floating(x.dtype) ? x : unknown;
+    case SAME:
+        return x;
+    case TO_BOOL:
+        x.dtype = GG_STR("torch.bool");
+        return x;
+    default:
+        break;
     }
     if (has_arguments) return unknown; /* a dimension, or a keyword that changes the dtype */
     if (e == REDUCE_FLOAT && !gg__is_floating(x.dtype)) return unknown;
@@ -154,8 +206,10 @@ static gg__meta call(const gg_rule_input *in, TSNode node) {
     gg_str name = gg_node_text(in->tree, gg__field(function, "attribute"));
     gg_str object = gg_node_text(in->tree, gg__field(function, "object"));
     uint32_t from = 0;
-    gg_str torch = gg__module_alias(in->tree, "torch", NULL), functional = gg__module_alias(in->tree, "torch.nn.functional", NULL);
-    bool is_function = (torch.len && gg_str_equal(object, torch)) || (functional.len && gg_str_equal(object, functional));
+    gg_str torch = gg__module_alias(in->tree, "torch", NULL),
+           functional = gg__module_alias(in->tree, "torch.nn.functional", NULL);
+    bool is_function =
+        (torch.len && gg_str_equal(object, torch)) || (functional.len && gg_str_equal(object, functional));
     if (is_function) {
         if (ts_node_named_child_count(arguments) == 0) return unknown;
         from = 1;
@@ -176,7 +230,8 @@ gg__meta gg__infer(const gg_rule_input *in, TSNode node) {
     if (gg_node_is(node, "identifier")) return from_fact(in, gg_node_text(in->tree, node));
     if (gg_node_is(node, "integer")) return (gg__meta){.sort = GG__SCALAR_INT, .smooth = true};
     if (gg_node_is(node, "float")) return (gg__meta){.sort = GG__SCALAR_FLOAT, .smooth = true};
-    if (gg_node_is(node, "true") || gg_node_is(node, "false")) return (gg__meta){.sort = GG__SCALAR_BOOL, .smooth = true};
+    if (gg_node_is(node, "true") || gg_node_is(node, "false"))
+        return (gg__meta){.sort = GG__SCALAR_BOOL, .smooth = true};
     if (gg_node_is(node, "binary_operator")) return binary(in, node);
     if (gg_node_is(node, "comparison_operator")) return comparison(in, node);
     if (gg_node_is(node, "call")) return call(in, node);

@@ -23,13 +23,15 @@ TSNode gg__function(TSNode node) {
 }
 
 TSNode gg__strip_parentheses(TSNode node) {
-    while (gg_node_is(node, "parenthesized_expression") && ts_node_named_child_count(node) == 1) node = ts_node_named_child(node, 0);
+    while (gg_node_is(node, "parenthesized_expression") && ts_node_named_child_count(node) == 1)
+        node = ts_node_named_child(node, 0);
     return node;
 }
 
 uint32_t gg__statement_count(TSNode block) {
     uint32_t count = 0;
-    for (uint32_t i = 0; i < ts_node_named_child_count(block); i++) count += !gg_node_is(ts_node_named_child(block, i), "comment");
+    for (uint32_t i = 0; i < ts_node_named_child_count(block); i++)
+        count += !gg_node_is(ts_node_named_child(block, i), "comment");
     return count;
 }
 
@@ -60,13 +62,17 @@ bool gg__starts_line(const gg_tree *tree, uint32_t offset) {
     return line_start(tree, offset) + gg__indent(tree, offset).len == offset;
 }
 
-typedef struct unit_search { const gg_tree *tree; gg_str unit; } unit_search;
+typedef struct unit_search {
+    const gg_tree *tree;
+    gg_str unit;
+} unit_search;
 
 static bool find_unit(TSNode node, void *data) {
     unit_search *search = data;
     TSNode parent = ts_node_parent(node);
     if (!gg_node_is(node, "block") || ts_node_is_null(parent)) return true;
-    gg_str inner = gg__indent(search->tree, ts_node_start_byte(node)), outer = gg__indent(search->tree, ts_node_start_byte(parent));
+    gg_str inner = gg__indent(search->tree, ts_node_start_byte(node)),
+           outer = gg__indent(search->tree, ts_node_start_byte(parent));
     if (inner.len <= outer.len) return true; /* on the same line */
     search->unit = gg_str_slice(inner, outer.len, inner.len);
     return false;
@@ -102,7 +108,10 @@ bool gg__visit(TSNode node, gg__visitor visit, void *data) {
     return going;
 }
 
-typedef struct name_search { const gg_tree *tree; gg_str name; } name_search;
+typedef struct name_search {
+    const gg_tree *tree;
+    gg_str name;
+} name_search;
 
 static bool differs(TSNode node, void *data) {
     const name_search *search = data;
@@ -118,7 +127,8 @@ bool gg__reads(const gg_tree *tree, TSNode node, gg_str name) {
 }
 
 bool gg__needs_parentheses(TSNode node) {
-    static const char *const loose[] = {"boolean_operator", "conditional_expression", "lambda", "named_expression", "not_operator"};
+    static const char *const loose[] = {"boolean_operator", "conditional_expression", "lambda", "named_expression",
+                                        "not_operator"};
     for (size_t i = 0; i < GG_COUNT(loose); i++)
         if (gg_node_is(node, loose[i])) return true;
     return false;

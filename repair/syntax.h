@@ -51,8 +51,8 @@ typedef struct gg__meta {
     gg_str dtype; /* "torch.float32" */
     int32_t rank;
     const int64_t *shape; /* rank items; NULL when rank is 0 */
-    bool smooth; /* an unselected value cannot poison gradients: no division by a tensor, root or logarithm */
-    bool fresh;  /* a new tensor: no alias of a variable */
+    bool smooth;          /* an unselected value cannot poison gradients: no division by a tensor, root or logarithm */
+    bool fresh;           /* a new tensor: no alias of a variable */
 } gg__meta;
 
 gg__meta gg__infer(const gg_rule_input *in, TSNode node);

@@ -52,13 +52,13 @@ gg_str gg_verdict_summary(const gg_verdict *verdict, gg_arena *arena) {
     if (!verdict->accepted) {
         gg_str reason = verdict->reason_count ? verdict->reasons[0] : GG_STR("no reason was given");
         if (verdict->reason_count > 1)
-            return gg_arena_printf(arena, "Refused: %.*s (and %zu more)", GG_STR_ARG(reason), verdict->reason_count - 1);
+            return gg_arena_printf(arena, "Refused: %.*s (and %zu more)", GG_STR_ARG(reason),
+                                   verdict->reason_count - 1);
         return gg_arena_printf(arena, "Refused: %.*s", GG_STR_ARG(reason));
     }
     gg_str on = verdict->compared_count ? verdict->compared[0] : GG_STR("");
-    return gg_arena_printf(arena, "%s: %d graph%s → %d, %d break record%s → %d, outputs %.*s %.*s",
-                           verdict->glued ? "Glued" : "Improved", verdict->graphs_before,
-                           verdict->graphs_before == 1 ? "" : "s", verdict->graphs_after, verdict->breaks_before,
-                           verdict->breaks_before == 1 ? "" : "s", verdict->breaks_after, GG_STR_ARG(verdict->outputs),
-                           GG_STR_ARG(on));
+    return gg_arena_printf(
+        arena, "%s: %d graph%s → %d, %d break record%s → %d, outputs %.*s %.*s", verdict->glued ? "Glued" : "Improved",
+        verdict->graphs_before, verdict->graphs_before == 1 ? "" : "s", verdict->graphs_after, verdict->breaks_before,
+        verdict->breaks_before == 1 ? "" : "s", verdict->breaks_after, GG_STR_ARG(verdict->outputs), GG_STR_ARG(on));
 }

@@ -1,0 +1,213 @@
+/* The repair session: mends the sites of one file, one after the other.  A pure state machine: no I/O, one owner at a time.
+ *
+ * DESIGN  The session holds the text as mended so far and the entries last measured for it.  From those it derives the first site that has
+ * not been given up; its rules are tried strongest first.  An accepted verdict replaces text and entries (the verdict measured the edited
+ * text), and the sites are derived anew, since later breaks may have been a cascade of the one just mended.
+ *
+ * Invariant: `sites` and `tree` belong to `text`; both are rebuilt whenever text or entries change. */
+#include <stdio.h>
+
+#include "repair/gg_repair.h"
+
+enum { MAX_REPAIRS = 256, MAX_OFFERS = 8 };
+
+struct gg_fix {
+    gg_arena *arena; /* lives as long as the session: repairs and verdicts are shown at its end */
+    gg_str file;
+    gg_text *text;
+    gg_tree *tree;
+    gg_safety max_safety;
+    const gg_registry *registry;
+    bool captured;
+    gg_entry *before, *after;
+    size_t before_count, after_count;
+    gg_site_list sites;
+    GG_LIST(gg_str) given_up; /* keys of sites whose candidates were all refused */
+    gg_text *edited;          /* the candidate under verification */
+    const gg_rule *offers[MAX_OFFERS];
+    size_t offer_count, next_offer;
+    gg_str site_key; /* of the site being mended; empty: none chosen */
+    GG_LIST(gg_fix_repair) repairs;
+    GG_LIST(gg_text *) bases; /* references held for repairs */
+};
+
+gg_fix *gg_fix_new(gg_str file, const gg_text *text, gg_safety max_safety, const gg_registry *registry) {
+    gg_fix *fix = gg_calloc(1, sizeof(gg_fix));
+    fix->arena = gg_arena_new();
+    fix->file = gg_arena_str(fix->arena, file);
+    fix->text = gg_text_ref(text);
+    fix->max_safety = max_safety;
+    fix->registry = registry;
+    return fix;
+}
+
+void gg_fix_free(gg_fix *fix) {
+    if (fix == NULL) return;
+    for (size_t i = 0; i < fix->bases.len; i++) gg_text_unref(&fix->bases.items[i]);
+    gg_list_clear(&fix->bases);
+    gg_list_clear(&fix->repairs);
+    gg_list_clear(&fix->given_up);
+    gg_text_unref(&fix->edited);
+    gg_tree_unref(&fix->tree);
+    gg_text_unref(&fix->text);
+    gg_arena_free(fix->arena);
+    gg_free(fix);
+}
+
+/* A site keeps its identity while other lines change: id, enclosing definition and its own text. */
+static gg_str key_of(gg_fix *fix, const gg_site *site) {
+    gg_str code = gg_text_slice(fix->text, site->span);
+    return gg_arena_printf(fix->arena, "%.*s %.*s %.*s", GG_STR_ARG(site->id), GG_STR_ARG(site->enclosing),
+                           GG_STR_ARG(code));
+}
+
+static int derive_sites(gg_fix *fix, gg_error *err) {
+    gg_tree_unref(&fix->tree);
+    int error = gg_tree_parse(&fix->tree, fix->text, NULL, NULL, 0, NULL, err);
+    if (error) return error;
+    gg_sources *sources = gg_sources_new();
+    gg_sources_put(sources, fix->file, fix->text, fix->tree);
+    fix->sites = gg_sites_group(fix->after, fix->after_count, sources, fix->registry, fix->arena);
+    gg_sources_free(sources);
+    return 0;
+}
+
+static bool is_given_up(const gg_fix *fix, gg_str key) {
+    for (size_t i = 0; i < fix->given_up.len; i++)
+        if (gg_str_equal(fix->given_up.items[i], key)) return true;
+    return false;
+}
+
+/* The site being mended, or the next one with offers. */
+static const gg_site *choose_site(gg_fix *fix) {
+    for (size_t i = 0; i < fix->sites.len; i++) {
+        const gg_site *site = &fix->sites.items[i];
+        if (!gg_str_equal(site->file, fix->file)) continue;
+        gg_str key = key_of(fix, site);
+        if (fix->site_key.len ? !gg_str_equal(key, fix->site_key) : is_given_up(fix, key)) continue;
+        if (fix->site_key.len == 0) {
+            gg_rule_input in = {fix->tree, site, site->span};
+            fix->offer_count = gg_repair_offers(&in, fix->max_safety, fix->offers, MAX_OFFERS);
+            fix->next_offer = 0;
+            fix->site_key = key;
+        }
+        return site;
+    }
+    return NULL;
+}
+
+static void give_up_site(gg_fix *fix) {
+    gg_list_push(&fix->given_up, fix->site_key);
+    fix->site_key = GG_STR_NULL;
+}
+
+/* The next rule's edits for the site, as a repair to be judged; false when the rule did not apply after all. */
+static bool prepare(gg_fix *fix, const gg_site *site, const gg_rule *rule) {
+    gg_rule_input in = {fix->tree, site, site->span};
+    gg_edits edits = {0};
+    gg_error err = {0};
+    bool ready = gg_repair_edits(rule, &in, fix->arena, &edits, &err) == 0 &&
+                 gg_edits_apply(&fix->edited, fix->text, &edits, &err) == 0;
+    if (ready) {
+        gg_edit *copy = GG_ARENA_ARRAY(fix->arena, gg_edit, edits.list.len);
+        memcpy(copy, edits.list.items, edits.list.len * sizeof(gg_edit));
+        gg_fix_repair repair = {.site_id = site->id,
+                                .file = fix->file,
+                                .range_utf16 = site->range_utf16,
+                                .rule = rule,
+                                .edits = copy,
+                                .edit_count = edits.list.len,
+                                .base = fix->text};
+        gg_list_push(&fix->repairs, repair);
+        gg_list_push(&fix->bases, gg_text_ref(fix->text));
+    }
+    gg_edits_clear(&edits);
+    return ready;
+}
+
+int gg_fix_next(gg_fix *fix, gg_fix_action *out, gg_error *err) {
+    (void)err;
+    *out = (gg_fix_action){.step = GG_FIX_DONE, .original = fix->text};
+    if (!fix->captured) {
+        out->step = GG_FIX_CAPTURE;
+        return 0;
+    }
+    if (fix->repairs.len >= MAX_REPAIRS) return 0;
+    const gg_site *site;
+    while ((site = choose_site(fix)) != NULL) {
+        while (fix->next_offer < fix->offer_count) {
+            const gg_rule *rule = fix->offers[fix->next_offer++];
+            if (!prepare(fix, site, rule)) continue;
+            *out = (gg_fix_action){GG_FIX_VERIFY, fix->text, fix->edited, rule->safety, rule};
+            return 0;
+        }
+        give_up_site(fix);
+    }
+    return 0;
+}
+
+int gg_fix_captured(gg_fix *fix, json_t *const *entries, size_t count, gg_error *err) {
+    fix->captured = true;
+    fix->before = GG_ARENA_ARRAY(fix->arena, gg_entry, count);
+    fix->before_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        int error = gg_entry_decode(&fix->before[i], entries[i], fix->arena, err);
+        if (error) return error;
+        fix->before_count++;
+    }
+    fix->after = fix->before;
+    fix->after_count = fix->before_count;
+    return derive_sites(fix, err);
+}
+
+static void adopt(gg_fix *fix, const gg_verdict *verdict) {
+    gg_entry *after = GG_ARENA_ARRAY(fix->arena, gg_entry, verdict->entry_count);
+    for (size_t i = 0; i < verdict->entry_count; i++) after[i] = verdict->entries[i].after;
+    fix->after = after;
+    fix->after_count = verdict->entry_count;
+    gg_text_unref(&fix->text);
+    fix->text = fix->edited;
+    fix->edited = NULL;
+    fix->site_key = GG_STR_NULL;
+}
+
+int gg_fix_verified(gg_fix *fix, const json_t *verdict, gg_str failure, gg_error *err) {
+    gg_verdict *judged = GG_ARENA_NEW(fix->arena, gg_verdict);
+    if (fix->repairs.len == 0 || fix->edited == NULL)
+        return gg_fail(err, GG_EINTERNAL, "no candidate is under verification");
+    if (verdict == NULL) {
+        judged->outputs = GG_STR("error");
+        judged->reasons = GG_ARENA_NEW(fix->arena, gg_str);
+        judged->reasons[0] = gg_arena_str(fix->arena, failure);
+        judged->reason_count = 1;
+    } else {
+        int error = gg_verdict_decode(judged, verdict, fix->arena, err);
+        if (error) return error;
+    }
+    fix->repairs.items[fix->repairs.len - 1].verdict = judged;
+    if (judged->accepted) {
+        adopt(fix, judged);
+        return derive_sites(fix, err);
+    }
+    gg_text_unref(&fix->edited);
+    return 0;
+}
+
+const gg_text *gg_fix_text(const gg_fix *fix) {
+    return fix->text;
+}
+
+const gg_fix_repair *gg_fix_repairs(const gg_fix *fix, size_t *out_count) {
+    *out_count = fix->repairs.len;
+    return fix->repairs.items;
+}
+
+const gg_entry *gg_fix_before(const gg_fix *fix, size_t *out_count) {
+    *out_count = fix->before_count;
+    return fix->before;
+}
+
+const gg_entry *gg_fix_after(const gg_fix *fix, size_t *out_count) {
+    *out_count = fix->after_count;
+    return fix->after;
+}

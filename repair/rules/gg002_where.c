@@ -1,0 +1,170 @@
+/* GG002 where: a branch on a tensor's value becomes a selection.
+ * Offers: torch.where for if/else and if without else that assign the same names, for two returns, and for a conditional expression.
+ * Refuses: unless both arms are proven pure, smooth, and of equal dtype and shape, and the condition a 0-d bool tensor; augmented
+ * assignments (they change the tensor in place, and an alias may see it).  Safety: exact.  Page: docs/rules/GG002.md */
+#include "repair/syntax.h"
+
+typedef struct branch {
+    TSNode condition; /* without a leading `not` */
+    TSNode yes, no;   /* arms: blocks, expressions, or the statement behind the `if`; no may be null */
+    bool negated;
+    enum { EXPRESSION, ASSIGN, RETURN } form;
+} branch;
+
+static TSNode assignment_of(TSNode statement) {
+    if (!gg_node_is(statement, "expression_statement") || ts_node_named_child_count(statement) != 1) return (TSNode){0};
+    TSNode assignment = ts_node_named_child(statement, 0);
+    bool simple = gg_node_is(assignment, "assignment") && gg_node_is(gg__field(assignment, "left"), "identifier") &&
+                  ts_node_is_null(gg__field(assignment, "type")) && !ts_node_is_null(gg__field(assignment, "right"));
+    return simple ? assignment : (TSNode){0};
+}
+
+/* The value of `return value`; null when there is none. */
+static TSNode returned(TSNode statement) {
+    if (!gg_node_is(statement, "return_statement") || ts_node_named_child_count(statement) != 1) return (TSNode){0};
+    return ts_node_named_child(statement, 0);
+}
+
+static bool selectable(const gg_rule_input *in, TSNode a, TSNode b) {
+    gg__meta x = gg__infer(in, a), y = gg__infer(in, b);
+    return gg__same_tensor(x, y) && x.smooth && y.smooth;
+}
+
+/* Is the name certainly bound before the statement: a parameter, or assigned by an earlier statement of an enclosing block? */
+static bool bound_before(const gg_tree *tree, TSNode statement, gg_str name) {
+    TSNode function = gg__function(statement);
+    if (!gg_node_is(function, "function_definition")) return false;
+    TSNode parameters = gg__field(function, "parameters");
+    for (uint32_t i = 0; i < ts_node_named_child_count(parameters); i++) {
+        TSNode parameter = ts_node_named_child(parameters, i);
+        while (!gg_node_is(parameter, "identifier") && ts_node_named_child_count(parameter))
+            parameter = ts_node_named_child(parameter, 0);
+        if (gg_str_equal(gg_node_text(tree, parameter), name)) return true;
+    }
+    for (TSNode at = statement; !ts_node_is_null(at) && !ts_node_eq(at, function); at = ts_node_parent(at))
+        for (TSNode before = ts_node_prev_named_sibling(at); !ts_node_is_null(before);
+             before = ts_node_prev_named_sibling(before)) {
+            TSNode assignment = assignment_of(before);
+            if (!ts_node_is_null(assignment) && gg_str_equal(gg_node_text(tree, gg__field(assignment, "left")), name))
+                return true;
+        }
+    return false;
+}
+
+static bool match_assign(const gg_rule_input *in, TSNode statement, branch *b) {
+    TSNode yes = assignment_of(gg__only_statement(b->yes));
+    if (ts_node_is_null(yes)) return false;
+    gg_str name = gg_node_text(in->tree, gg__field(yes, "left"));
+    b->form = ASSIGN;
+    if (ts_node_is_null(b->no)) {
+        TSNode left = gg__field(yes, "left");
+        return bound_before(in->tree, statement, name) && selectable(in, gg__field(yes, "right"), left);
+    }
+    TSNode no = assignment_of(gg__only_statement(b->no));
+    if (ts_node_is_null(no) || !gg_str_equal(gg_node_text(in->tree, gg__field(no, "left")), name)) return false;
+    return selectable(in, gg__field(yes, "right"), gg__field(no, "right"));
+}
+
+static bool match_return(const gg_rule_input *in, TSNode statement, branch *b) {
+    TSNode yes = returned(gg__only_statement(b->yes));
+    if (ts_node_is_null(yes)) return false;
+    TSNode no = ts_node_is_null(b->no) ? ts_node_next_named_sibling(statement) : gg__only_statement(b->no);
+    if (ts_node_is_null(returned(no))) return false;
+    if (ts_node_is_null(b->no)) b->no = no;
+    b->form = RETURN;
+    return selectable(in, yes, returned(no));
+}
+
+static void strip_not(branch *b) {
+    b->condition = gg__strip_parentheses(b->condition);
+    while (gg_node_is(b->condition, "not_operator")) {
+        b->condition = gg__strip_parentheses(gg__field(b->condition, "argument"));
+        b->negated = !b->negated;
+    }
+}
+
+static bool covers(TSNode node, gg_span span) {
+    return !ts_node_is_null(node) && ts_node_start_byte(node) <= span.start && span.end <= ts_node_end_byte(node);
+}
+
+static bool match_branch(const gg_rule_input *in, TSNode *out_node, branch *b) {
+    *b = (branch){0};
+    for (TSNode at = gg_node_at(in->tree, in->span); !ts_node_is_null(at); at = ts_node_parent(at)) {
+        if (gg_node_is(at, "conditional_expression") && ts_node_named_child_count(at) == 3) {
+            b->yes = ts_node_named_child(at, 0);
+            b->condition = ts_node_named_child(at, 1);
+            b->no = ts_node_named_child(at, 2);
+            if (!covers(b->condition, in->span)) continue;
+            b->form = EXPRESSION;
+            strip_not(b);
+            *out_node = at;
+            return gg__is_condition(gg__infer(in, b->condition)) && selectable(in, b->yes, b->no);
+        }
+        if (!gg_node_is(at, "if_statement")) continue;
+        b->condition = gg__field(at, "condition");
+        b->yes = gg__field(at, "consequence");
+        TSNode alternative = gg__field(at, "alternative");
+        if (!covers(b->condition, in->span) || gg_node_is(alternative, "elif_clause")) return false;
+        b->no = ts_node_is_null(alternative) ? alternative : gg__field(alternative, "body");
+        strip_not(b);
+        *out_node = at;
+        if (!gg__is_condition(gg__infer(in, b->condition))) return false;
+        return match_assign(in, at, b) || match_return(in, at, b);
+    }
+    return false;
+}
+
+static bool check(const gg_rule_input *in, gg_rule_match *out) {
+    branch b;
+    return gg_str_is(in->site->id, "GB0170") && match_branch(in, &out->node, &b);
+}
+
+static gg_str plain(const gg_tree *tree, TSNode node) {
+    return gg_node_text(tree, gg__strip_parentheses(node));
+}
+
+static int edit(const gg_rule_input *in, const gg_rule_match *match, gg_arena *arena, gg_edits *out, gg_error *err) {
+    (void)err;
+    branch b;
+    TSNode node = match->node;
+    if (!match_branch(in, &node, &b)) return gg_fail(err, GG_ENOMATCH, "the arms are not proven to be alike");
+    gg_str torch = gg__require_module(in->tree, "torch", arena, out);
+    TSNode yes = b.yes, no = b.no;
+    gg_str head = GG_STR_NULL, otherwise;
+    gg_span span = gg_node_span(node);
+    if (b.form == ASSIGN) {
+        TSNode assignment = assignment_of(gg__only_statement(b.yes));
+        gg_str name = gg_node_text(in->tree, gg__field(assignment, "left"));
+        yes = gg__field(assignment, "right");
+        head = gg_arena_printf(arena, "%.*s = ", GG_STR_ARG(name));
+        otherwise =
+            ts_node_is_null(b.no) ? name : plain(in->tree, gg__field(assignment_of(gg__only_statement(b.no)), "right"));
+    } else if (b.form == RETURN) {
+        yes = returned(gg__only_statement(b.yes));
+        if (gg_node_is(b.no, "return_statement")) span.end = ts_node_end_byte(b.no); /* the return behind the `if` */
+        no = returned(gg_node_is(b.no, "block") ? gg__only_statement(b.no) : b.no);
+        head = GG_STR("return ");
+        otherwise = plain(in->tree, no);
+    } else {
+        otherwise = plain(in->tree, no);
+    }
+    gg_str chosen = plain(in->tree, yes), condition = plain(in->tree, b.condition);
+    if (b.negated) {
+        gg_str swap = chosen;
+        chosen = otherwise;
+        otherwise = swap;
+    }
+    gg_edits_add(out, span,
+                 gg_arena_printf(arena, "%.*s%.*s.where(%.*s, %.*s, %.*s)", GG_STR_ARG(head), GG_STR_ARG(torch),
+                                 GG_STR_ARG(condition), GG_STR_ARG(chosen), GG_STR_ARG(otherwise)));
+    return 0;
+}
+
+const gg_rule gg_rule_where = {
+    .code = "GG002",
+    .name = "where",
+    .title = "Select with torch.where",
+    .safety = GG_SAFETY_EXACT,
+    .check = check,
+    .edit = edit,
+};
