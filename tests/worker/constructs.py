@@ -16,7 +16,7 @@ import tempfile
 from typing import Any
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from client import Job, Worker  # noqa: E402
+from client import Job, Worker
 
 Construct = dict[str, Any]
 

@@ -7,6 +7,7 @@ module-level state holds.  The process that calls `run` is left as it was.
 import contextlib
 import functools
 import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,6 +20,7 @@ from graphglue_worker.inputs import Call, Entry, ImportFailure, _describe
 
 DEFAULT_DEADLINE_MS = 60_000
 OPTIONS = "_graphglue_compile_options"
+_PLACE = re.compile(r'File "(.+)", line (\d+)')
 _compile = torch.compile
 OnBreak = Callable[[dict[str, Any]], None]
 
@@ -152,7 +154,7 @@ def _eager(entry: Entry) -> Outcome:
         return Outcome(error=str(e))
     except MemoryError:
         raise
-    except (Exception, SystemExit) as e:
+    except (Exception, SystemExit) as e:  # noqa: BLE001 - user code
         return Outcome(error="running it without torch.compile raised " + _describe(e))
 
 
@@ -168,7 +170,7 @@ def _compiled(entry: Entry, on_break: OnBreak | None) -> Outcome:
         outcome.result = compare.snapshot(result)
     except MemoryError:
         raise
-    except (Exception, SystemExit) as e:
+    except (Exception, SystemExit) as e:  # noqa: BLE001 - user code
         outcome.error = _words(e)
         counter, watch = getattr(e, "_graphglue_run", (counter, watch))
     outcome.ops, outcome.breaks = counter.ops, watch.breaks
@@ -178,12 +180,13 @@ def _compiled(entry: Entry, on_break: OnBreak | None) -> Outcome:
 
 def _words(error: BaseException) -> str:
     """Type, first paragraph and place of an error of Dynamo's, or of user code."""
-    stack = getattr(error, "real_stack", None)
-    if not stack:
+    if not isinstance(error, torch._dynamo.exc.TorchDynamoException):
         return _describe(error)
-    first = str(error).strip().split("\n\n")[0].replace("\n  Hint:", "\nHint:").split("\nHint:")[0]
-    text = " ".join(line.strip() for line in first.splitlines())
-    return f"{type(error).__name__}: {text} ({os.path.basename(stack[-1].filename)} line {stack[-1].lineno})"
+    said, _, after = str(error).partition("\n\nfrom user code:")
+    text = " ".join(line.strip() for line in said.split("\n\n")[0].partition("\n  Hint:")[0].splitlines())
+    places = _PLACE.findall(after)
+    where = f" ({os.path.basename(places[-1][0])} line {places[-1][1]})" if places else ""
+    return f"{type(error).__name__}: {text}{where}"
 
 
 def _difference(entry: Entry, expected: Any, got: Any, deadline: forks.Deadline) -> str | None:

@@ -4,6 +4,7 @@ Looks only at what is already there: a lazy variable must not be realised, since
 ``isinstance`` on variables and no attribute access that their ``__getattr__`` could answer.
 """
 
+import contextlib
 from types import FrameType
 from typing import Any
 
@@ -87,15 +88,12 @@ def of_locals(tx: Any) -> dict[str, Fact]:
     for name, variable in list(tx.symbolic_locals.items()):
         if name.startswith("__") or not name.isidentifier() or len(facts) >= MAX_NAMES:
             continue
-        try:
+        with contextlib.suppress(Exception):  # facts are a help, never a reason to fail
             if "CellVariable" in {c.__name__ for c in type(variable).__mro__}:
                 stored = tx.output.side_effects.store_attr_mutations.get(variable, {})
                 variable = stored.get("cell_contents") or variable.__dict__.get("pre_existing_contents")
-                if variable is None:
-                    continue
-            facts[name] = of_variable(variable)
-        except Exception:  # noqa: BLE001 - facts are a help, never a reason to fail
-            continue
+            if variable is not None:
+                facts[name] = of_variable(variable)
     return facts
 
 
@@ -106,11 +104,10 @@ def of_stopped(frame: FrameType | None) -> Fact | None:
         own = frame.f_locals
         given = [own.get(n) for n in ("value", "self", "obj", "arg", "tensor", "x")] + list(own.get("args") or ())[:2]
         for variable in given:
-            if not _is_variable(variable):
-                continue
-            try:
-                fact = of_variable(variable)
-            except Exception:  # noqa: BLE001
+            fact = None
+            with contextlib.suppress(Exception):
+                fact = of_variable(variable) if _is_variable(variable) else None
+            if fact is None:
                 continue
             if fact["kind"] in ("tensor", "ndarray", "symint"):
                 return fact

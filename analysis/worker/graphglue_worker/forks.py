@@ -40,7 +40,12 @@ class Deadline:
 
 
 def run(work: Callable[[], T], deadline: Deadline) -> "T | Lost":
-    """Run `work` in a fork and return its result, which must be picklable.  Blocks until the deadline at most."""
+    """Run `work` in a fork and return its result, which must be picklable.  Blocks until the deadline at most.
+
+    Where user code has started threads a fork would lose them, and hang on what they hold: then it runs right here.
+    """
+    if thread_count() > 1:
+        return work()
     memory = _memory_file()
     sys.stdout.flush()
     sys.stderr.flush()
@@ -89,6 +94,14 @@ def _memory_file() -> int:
         return os.memfd_create("graphglue")
     with tempfile.TemporaryFile() as f:
         return os.dup(f.fileno())
+
+
+def thread_count() -> int:
+    """Threads of this process, those of libraries too."""
+    try:
+        return len(os.listdir("/proc/self/task"))
+    except OSError:
+        return 1
 
 
 def watch(pid: int) -> int | None:

@@ -19,6 +19,7 @@ torch      where a break is logged
 import functools
 import json
 import os
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -38,6 +39,7 @@ LOOP_ID = "GB7000"
 LIMIT_ID = "GB0039"  # the recompile limit: a limit of ours or of the user's, not a line that breaks
 CALLER = "call_compiled"  # the function of this package below which the user's stack begins
 _UNKNOWN_ID = "GB0000"
+_RESUMED = re.compile(positions.RESUME_PREFIX + r"(\w+?)_at_\d+")
 
 Record = dict[str, Any]
 
@@ -123,7 +125,7 @@ def _split_message(message: str) -> Record:
     head = head.partition("\n  Higher Order Operator: ")[0].strip()
     return {
         "type": head.splitlines()[0] if head else "",
-        "explanation": _unindent(explanation),
+        "explanation": _RESUMED.sub(r"\1", _unindent(explanation)),
         "hints": [_unindent(h) for h in hints],
         "context": context.partition("\n\n For more details about")[0].strip(),
     }
@@ -277,7 +279,10 @@ def _conversion_failed(error: Exception, frame: Any) -> None:
         return
     moment = _moment_of(error)
     if not moment.stack and frame is not None:
-        moment = Moment([positions.of_code(frame.f_code)])
+        refused = positions.of_code(frame.f_code)
+        if refused["origin"] in ("torch", "stdlib"):
+            return  # never traced and not the user's: what a call that already broke, or an import, ran on its way
+        moment = Moment([refused])
     _commit(error, moment, True)
 
 
