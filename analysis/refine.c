@@ -46,6 +46,7 @@ static TSNode header_step(TSNode node) {
         {"match_statement", "subject"},
         {"with_statement", NULL},
         {"with_clause", NULL},
+        {"as_pattern", NULL},
         {"with_item", "value"},
         {"expression_statement", NULL},
         {"return_statement", NULL},
@@ -110,16 +111,6 @@ static TSNode largest_from(const gg_tree *tree, uint32_t start, uint32_t end) {
     return best;
 }
 
-static gg_span header_of_line(const gg_tree *tree, uint32_t line) {
-    const gg_text *text = gg_tree_text(tree);
-    gg_span span = line_span(text, line);
-    TSNode node = largest_from(tree, span.start, UINT32_MAX);
-    if (ts_node_is_null(node)) return span; /* `else:`, a closing bracket, an empty line */
-    node = gg__header_expression(node);
-    if (!gg_node_is(node, "ERROR")) span = gg_node_span(node);
-    return trim(text, span);
-}
-
 static bool ends_with(const char *type, const char *suffix) {
     size_t a = strlen(type), b = strlen(suffix);
     return a >= b && strcmp(type + a - b, suffix) == 0;
@@ -130,6 +121,15 @@ static bool holds_statements(TSNode node) {
     const char *type = ts_node_type(node);
     return ends_with(type, "_statement") || ends_with(type, "_clause") || ends_with(type, "_definition") ||
            strcmp(type, "block") == 0 || strcmp(type, "module") == 0 || strcmp(type, "ERROR") == 0;
+}
+
+static gg_span header_of_line(const gg_tree *tree, uint32_t line) {
+    gg_span span = line_span(gg_tree_text(tree), line);
+    TSNode node = largest_from(tree, span.start, UINT32_MAX);
+    if (ts_node_is_null(node)) return span; /* a closing bracket, an empty line */
+    node = gg__header_expression(node);
+    return holds_statements(node) && ts_node_end_byte(node) > span.end ? span
+                                                                       : gg_node_span(node); /* `else:`, `try:` */
 }
 
 gg_span gg_refine_range(const gg_tree *tree, uint32_t line, uint32_t end_line, int32_t col, int32_t end_col) {

@@ -72,7 +72,7 @@ static size_t code_span_len(gg_str s, size_t at) {
 }
 
 void gg__put_words(gg__writer *w, gg_str words) {
-    static const char special[] = "\\`*_{}[]<>()#+-!|~&$";
+    static const char special[] = "\\`*_[]<>|~&$", special_at_line_start[] = "#+-=";
     for (size_t i = 0; i < words.len;) {
         size_t span = code_span_len(words, i);
         if (span > 0) {
@@ -85,7 +85,9 @@ void gg__put_words(gg__writer *w, gg_str words) {
             if (w->buf.len > 0 && w->buf.ptr[w->buf.len - 1] != ' ') put_char(w, ' ');
             continue;
         }
-        if (w->markdown && strchr(special, c) != NULL) put_char(w, '\\');
+        bool line_start = w->buf.len == 0 || w->buf.ptr[w->buf.len - 1] == '\n';
+        bool marks = strchr(special, c) != NULL || (line_start && strchr(special_at_line_start, c) != NULL);
+        if (w->markdown && marks) put_char(w, '\\');
         put_char(w, c);
     }
 }

@@ -30,6 +30,7 @@ static const construct constructs[] = {
     {"for_statement", "right", "for", "for … in ", "Python iterates"},
     {"for_in_clause", "right", "for", "for … in ", "Python iterates"},
     {"with_item", "value", "with", "with ", "Python enters"},
+    {"as_pattern", NULL, "with", "with ", "Python enters"},
     {"class_definition", "name", "class", "class ", "Python defines"},
     {"function_definition", "name", "def", "def ", "Python runs"},
 };

@@ -1,0 +1,161 @@
+/* links: gg_analysis */
+/* Break records grouped into sites; spans carried through changes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "analysis/gg_analysis.h"
+
+static const char path[] = "/workspace/net.py";
+static const char program[] = "def g(x):\n"                   /* 1 */
+                              "    print(x)\n"                /* 2 */
+                              "    return x\n"                /* 3 */
+                              "class Net:\n"                  /* 4 */
+                              "    def forward(self, x):\n"   /* 5 */
+                              "        for i in range(3):\n"  /* 6 */
+                              "            if x.sum() > 0:\n" /* 7 */
+                              "                x = g(x)\n"    /* 8 */
+                              "        return x\n";
+
+#define S(literal) {(literal), sizeof(literal) - 1} /* GG_STR, as a constant initializer */
+#define FRAME(file_, function_, line_, col_, end_col_, origin_) \
+    {.file = S(file_),                                          \
+     .function = S(function_),                                  \
+     .line = line_,                                             \
+     .end_line = line_,                                         \
+     .col = col_,                                               \
+     .end_col = end_col_,                                       \
+     .origin = GG_ORIGIN_##origin_}
+
+static gg_frame in_g[] = {FRAME("/torch/x.py", "inner", 5, 0, 3, TORCH),
+                          FRAME("/workspace/net.py", "g", 2, 4, 12, WORKSPACE),
+                          FRAME("/workspace/net.py", "forward", 8, 20, 24, WORKSPACE)};
+static gg_frame in_forward[] = {FRAME("/workspace/net.py", "forward", 7, 15, 26, WORKSPACE)};
+static gg_frame in_library[] = {FRAME("/std/json.py", "dumps", 3, 0, 1, STDLIB),
+                                FRAME("/site/lib.py", "call", 4, 2, 9, LIBRARY),
+                                FRAME("/torch/y.py", "t", 1, 0, 1, TORCH)};
+static gg_str loop[] = {S("GB7000")};
+
+static gg_sources *sources_with_program(void) {
+    gg_sources *sources = gg_sources_new();
+    gg_text *text;
+    assert_int_equal(gg_text_new(&text, GG_STR(program), NULL), 0);
+    gg_sources_put(sources, GG_STR(path), text, NULL);
+    gg_text_unref(&text);
+    return sources;
+}
+
+static void test_grouping(void **state) {
+    (void)state;
+    gg_break first[] = {
+        {.id = GG_STR("GB0059"),
+         .type = GG_STR("Failed to trace builtin operator"),
+         .reason = GG_STR("why"),
+         .stack = in_g,
+         .stack_len = 3,
+         .skip = true,
+         .in_loop = true,
+         .aggravations = loop,
+         .aggravation_count = 1},
+        {.id = GG_STR("GB0059"), .stack = in_g, .stack_len = 3},
+        {.id = GG_STR("GB0170"), .stack = in_forward, .stack_len = 1},
+    };
+    gg_break second[] = {
+        {.id = GG_STR("GB0007"), .stack = in_g, .stack_len = 3}, /* the same place, another id */
+        {.id = GG_STR("GB0059"), .stack = in_g, .stack_len = 3},
+        {.id = GG_STR("GB0007"), .stack = in_library, .stack_len = 3},
+        {.id = GG_STR("GB0086")},
+    };
+    gg_entry entries[] = {{.name = GG_STR("a"), .breaks = first, .break_count = GG_COUNT(first)},
+                          {.name = GG_STR("b"), .breaks = second, .break_count = GG_COUNT(second)}};
+    gg_sources *sources = sources_with_program();
+    gg_arena *arena = gg_arena_new();
+    gg_site_list sites = gg_sites_group(entries, 2, sources, NULL, arena);
+    assert_int_equal(sites.len, 5);
+
+    const gg_site *s = &sites.items[0];
+    assert_true(gg_str_is(s->id, "GB0059"));
+    assert_int_equal(s->count, 3);
+    assert_int_equal(s->entry_count, 2);
+    assert_true(s->skip && s->in_loop && s->in_workspace);
+    assert_int_equal(s->aggravation_count, 1);
+    assert_true(gg_str_is(s->enclosing, "g"));
+    assert_true(gg_str_is(s->reason, "why"));
+    assert_string_equal(s->category.ptr, "unsupported_operation");
+    assert_int_equal(s->range_utf16.start.line, 1);
+    assert_int_equal(s->range_utf16.start.character, 4);
+    assert_int_equal(s->range_utf16.end.character, 12);
+    assert_int_equal(s->span.end - s->span.start, 8);
+    assert_true(s->first == &first[0]);
+    assert_true(gg_str_contains(s->explanation, GG_STR("print(x)")));
+
+    s = &sites.items[1];
+    assert_true(gg_str_is(s->enclosing, "Net.forward"));
+    assert_true(
+        gg_str_is(gg_explain_short(s, arena), "`if x.sum() > 0` branches on a tensor's value: the graph splits here"));
+    assert_true(gg_str_is(sites.items[2].id, "GB0007"));
+
+    s = &sites.items[3]; /* the innermost frame outside torch and the standard library; its file cannot be read */
+    assert_true(gg_str_is(s->file, "/site/lib.py"));
+    assert_false(s->in_workspace);
+    assert_int_equal(s->range_utf16.start.line, 3);
+    assert_int_equal(s->range_utf16.end.character, 9);
+    assert_true(gg_str_is(s->enclosing, "call"));
+
+    s = &sites.items[4]; /* no stack at all */
+    assert_int_equal(s->file.len, 0);
+    assert_true(s->explanation.len > 0);
+    gg_arena_free(arena);
+    gg_sources_free(sources);
+}
+
+static void test_sources(void **state) {
+    (void)state;
+    gg_sources *sources = sources_with_program();
+    gg_error err;
+    const gg_tree *tree = gg_sources_tree(sources, GG_STR(path), &err);
+    assert_non_null(tree);
+    assert_true(gg_sources_tree(sources, GG_STR(path), &err) == tree);
+    assert_null(gg_sources_tree(sources, GG_STR("/nowhere/x.py"), &err));
+    assert_int_equal(err.code, GG_ENOTFOUND);
+    assert_null(gg_sources_tree(sources, GG_STR("/nowhere/x.py"), &err)); /* remembered */
+    assert_int_equal(err.code, GG_ENOTFOUND);
+    assert_non_null(gg_sources_tree(sources, GG_STR(GG_SOURCE_DIR "/tests/unit/test_sites.c"), &err));
+    gg_text *text;
+    assert_int_equal(gg_text_new(&text, GG_STR("y = 1\n"), NULL), 0);
+    gg_sources_put(sources, GG_STR(path), text, NULL); /* a newer buffer takes its place */
+    tree = gg_sources_tree(sources, GG_STR(path), &err);
+    assert_true(gg_str_is(gg_text_bytes(gg_tree_text(tree)), "y = 1\n"));
+    gg_text_unref(&text);
+    gg_sources_free(sources);
+}
+
+static void test_carry(void **state) {
+    (void)state;
+    static const struct {
+        gg_span change;
+        uint32_t new_len;
+        gg_span want; /* of [10, 20) */
+        bool clean;
+    } rows[] = {
+        {{0, 0}, 5, {15, 25}, true},    {{2, 8}, 1, {5, 15}, true},     {{5, 10}, 5, {10, 20}, true},
+        {{10, 10}, 3, {13, 23}, true},  {{20, 20}, 3, {10, 20}, true},  {{25, 30}, 0, {10, 20}, true},
+        {{12, 14}, 4, {10, 22}, false}, {{15, 15}, 1, {10, 21}, false}, {{10, 20}, 3, {10, 13}, false},
+        {{5, 15}, 2, {7, 12}, false},   {{15, 25}, 2, {10, 17}, false}, {{0, 40}, 4, {4, 4}, false},
+    };
+    for (size_t i = 0; i < GG_COUNT(rows); i++) {
+        gg_span span = {10, 20};
+        bool clean = gg_span_carry(&span, (gg_change){rows[i].change, rows[i].new_len});
+        if (clean != rows[i].clean || span.start != rows[i].want.start || span.end != rows[i].want.end)
+            fail_msg("row %zu: [%u, %u) %d", i, span.start, span.end, clean);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_grouping), cmocka_unit_test(test_sources),
+                                       cmocka_unit_test(test_carry)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
