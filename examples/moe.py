@@ -90,18 +90,29 @@ class MoELayer(nn.Module):
         return out * evenness
 
 
+class Attention(nn.Module):
+    def __init__(self, config: MoEConfig):
+        super().__init__()
+        self.heads = config.heads
+        self.qkv = nn.Linear(config.width, 3 * config.width)
+        self.out = nn.Linear(config.width, config.width)
+
+    def forward(self, x: Tensor, padding: Tensor) -> Tensor:
+        q, k, v = (t.unflatten(-1, (self.heads, -1)).transpose(1, 2) for t in self.qkv(x).chunk(3, dim=-1))
+        attended = F.scaled_dot_product_attention(q, k, v, attn_mask=~padding[:, None, None, :])
+        return self.out(attended.transpose(1, 2).flatten(2))
+
+
 class Block(nn.Module):
     def __init__(self, config: MoEConfig):
         super().__init__()
         self.norm_attention = nn.LayerNorm(config.width)
         self.norm_experts = nn.LayerNorm(config.width)
-        self.attention = nn.MultiheadAttention(config.width, config.heads, batch_first=True)
+        self.attention = Attention(config)
         self.experts = MoELayer(config)
 
     def forward(self, x: Tensor, padding: Tensor) -> Tensor:
-        h = self.norm_attention(x)
-        attended, _ = self.attention(h, h, h, key_padding_mask=padding, need_weights=False)
-        x = x + attended
+        x = x + self.attention(self.norm_attention(x), padding)
         update = self.experts(self.norm_experts(x), padding)
         # Early exit: an update this small is noise.
         if update.abs().amax() < 1e-4:
