@@ -1,0 +1,206 @@
+/* graphglue-lsp check: capture files, show their breaks. */
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "server/cli/cli.h"
+
+typedef struct check {
+    gg_cli_args args;
+    gg_cli_run *run;
+    json_t *files; /* JSON report */
+    size_t entries, captured, sites;
+    bool failed, breaks;
+} check;
+
+static json_t *static_findings(void) {
+    return json_array(); /* predictions need no run; none is made yet */
+}
+
+static int read_stdin(gg_text **out, gg_error *err) {
+    gg_buf buf;
+    gg_buf_init(&buf, GG_MAX_DOCUMENT_BYTES);
+    char block[65536];
+    size_t n;
+    int error = 0;
+    while (error == 0 && (n = fread(block, 1, sizeof(block), stdin)) > 0)
+        error = gg_buf_append(&buf, (gg_str){block, n});
+    error = error ? gg_fail(err, error, "standard input is over the limit") : gg_text_new(out, gg_buf_str(&buf), err);
+    gg_buf_clear(&buf);
+    return error;
+}
+
+static void open_file(gg_cli_file *file, bool from_stdin, bool is_static) {
+    gg_error err = {0};
+    gg_tree *tree = NULL;
+    int error = from_stdin ? read_stdin(&file->text, &err) : gg_text_read(&file->text, file->absolute, &err);
+    file->entries = json_array();
+    if (error == 0 && is_static && gg_tree_parse(&tree, file->text, NULL, NULL, 0, NULL, &err) == 0 &&
+        gg_tree_has_error(tree))
+        error = gg_fail(&err, GG_ESYNTAX, "the file has a syntax error");
+    gg_tree_unref(&tree);
+    if (error) file->error = gg_str_dup(gg_str_from(err.message));
+    file->done = error || is_static;
+}
+
+static void count_entry(check *c, const gg_entry *entry) {
+    c->entries++;
+    if (entry->status == GG_ENTRY_CAPTURED || entry->status == GG_ENTRY_NOTHING) c->captured++;
+    if (entry->status == GG_ENTRY_EAGER_ERROR || entry->status == GG_ENTRY_CAPTURE_ERROR ||
+        entry->status == GG_ENTRY_TIMEOUT || entry->status == GG_ENTRY_CRASHED)
+        c->failed = true;
+}
+
+static void show_entry_problem(const gg_cli_file *file, const gg_entry *entry) {
+    const gg_cli_style *style = gg_cli_style_for(stdout);
+    bool quiet = entry->status == GG_ENTRY_CAPTURED || entry->status == GG_ENTRY_NOTHING;
+    if (entry->message.len == 0 || quiet) return;
+    printf("%s%s:%s %.*s: %s%s%s: %.*s\n\n", style->bold, file->path, style->reset, GG_STR_ARG(entry->name),
+           style->yellow, gg_entry_status_name(entry->status), style->reset, GG_STR_ARG(entry->message));
+}
+
+static const char *shown_path(const gg_cli_file *file, const gg_site *site, const char *folder, gg_arena *arena) {
+    if (gg_str_is(site->file, file->absolute)) return file->path;
+    size_t n = strlen(folder);
+    if (gg_str_starts_with(site->file, gg_str_from(folder)) && site->file.len > n && site->file.ptr[n] == '/')
+        return gg_arena_z(arena, gg_str_slice(site->file, n + 1, site->file.len));
+    return gg_arena_z(arena, site->file);
+}
+
+static void show_text(check *c, gg_cli_file *file, const gg_entry *entries, size_t count, gg_sources *sources,
+                      gg_arena *arena) {
+    char folder[PATH_MAX] = "";
+    if (getcwd(folder, sizeof(folder)) == NULL) folder[0] = '\0';
+    const gg_cli_style *style = gg_cli_style_for(stdout);
+    if (file->error)
+        printf("%s%s:%s %serror:%s %s\n\n", style->bold, file->path, style->reset, style->red, style->reset,
+               file->error);
+    for (size_t i = 0; i < count; i++) show_entry_problem(file, &entries[i]);
+    gg_site_list sites = gg_sites_group(entries, count, sources, gg_cli_run_registry(c->run), arena);
+    for (size_t i = 0; i < sites.len; i++) {
+        if (!gg_cli_wants_id(&c->args, sites.items[i].id)) continue;
+        gg_cli_print_site(stdout, &sites.items[i], sources, shown_path(file, &sites.items[i], folder, arena), &c->args);
+        c->sites++;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const gg_entry *e = &entries[i];
+        bool whole = e->status == GG_ENTRY_CAPTURED;
+        printf("%s%s%s %.*s: %d graph%s, %zu break record%s (%s)\n", whole ? style->green : style->yellow,
+               whole ? "ok" : "--", style->reset, GG_STR_ARG(e->name), e->graphs, e->graphs == 1 ? "" : "s",
+               e->break_count, e->break_count == 1 ? "" : "s", gg_entry_status_name(e->status));
+    }
+    fflush(stdout);
+}
+
+static void on_file(void *data, gg_cli_file *file) {
+    check *c = data;
+    gg_arena *arena = gg_arena_new();
+    gg_sources *sources = gg_sources_new();
+    if (file->text) gg_sources_put(sources, gg_str_from(file->absolute), file->text, NULL);
+    size_t count = 0, total = json_array_size(file->entries);
+    gg_entry *entries = GG_ARENA_ARRAY(arena, gg_entry, total);
+    json_t *list = json_array();
+    for (size_t i = 0; i < total; i++) {
+        gg_error err = {0};
+        if (gg_entry_decode(&entries[count], json_array_get(file->entries, i), arena, &err) != 0) {
+            gg_log(GG_LOG_ERROR, "the worker sent a malformed entry: %s", err.message);
+            c->failed = true;
+            continue;
+        }
+        count_entry(c, &entries[count]);
+        json_t *entry =
+            gg_cli_entry_json(&entries[count], sources, c->run ? gg_cli_run_registry(c->run) : NULL, &c->args, arena);
+        if (json_array_size(json_object_get(entry, "sites"))) c->breaks = true;
+        json_array_append_new(list, entry);
+        count++;
+    }
+    if (file->error) c->failed = true;
+    if (c->args.json) {
+        json_t *out = json_object();
+        json_object_set_new(out, "path", json_string(file->path));
+        json_object_set_new(out, "error", file->error ? json_string(file->error) : json_null());
+        json_object_set_new(out, "entries", list);
+        json_object_set_new(out, "findings", static_findings());
+        json_array_append_new(c->files, out);
+    } else {
+        json_decref(list);
+        show_text(c, file, entries, count, sources, arena);
+    }
+    gg_sources_free(sources);
+    gg_arena_free(arena);
+}
+
+static void show_summary(const check *c, size_t file_count) {
+    const gg_cli_style *style = gg_cli_style_for(stdout);
+    printf("\n%s%zu file%s, %zu entr%s: %zu captured whole, %zu break site%s%s\n", style->bold, file_count,
+           file_count == 1 ? "" : "s", c->entries, c->entries == 1 ? "y" : "ies", c->captured, c->sites,
+           c->sites == 1 ? "" : "s", style->reset);
+}
+
+static void open_files(check *c, gg_cli_file **out, size_t *out_count) {
+    gg_cli_paths paths = {0};
+    bool from_stdin = c->args.stdin_filename != NULL;
+    if (from_stdin) {
+        c->args.paths.len = 0;
+        gg_list_push(&c->args.paths, (char *)(uintptr_t)c->args.stdin_filename);
+    }
+    gg_cli_collect(&paths, &c->args);
+    *out_count = paths.len;
+    *out = gg_calloc(paths.len, sizeof(gg_cli_file));
+    for (size_t i = 0; i < paths.len; i++) {
+        gg_cli_file *file = &(*out)[i];
+        file->path = gg_str_dup(gg_str_from(paths.items[i].given));
+        file->absolute = gg_str_dup(gg_str_from(paths.items[i].absolute));
+        open_file(file, from_stdin, c->args.is_static);
+    }
+    gg_cli_paths_clear(&paths);
+}
+
+int gg_cli_check(int argc, char **argv) {
+    check c = {0};
+    gg_error err = {0};
+    bool help;
+    gg_cli_file *files = NULL;
+    size_t count = 0;
+    int status = GG_CLI_FAILED;
+    if (gg_cli_parse(&c.args, argc, argv, &help, &err) != 0) {
+        gg_cli_usage_error("check", &err);
+        goto cleanup;
+    }
+    if (help) {
+        status = gg_cli_help("check");
+        goto cleanup;
+    }
+    if (c.args.paths.len == 0 && !c.args.stdin_filename) {
+        gg_fail(&err, GG_EPARAMS, "name a file or folder (see graphglue-lsp check --help)");
+        gg_cli_usage_error("check", &err);
+        goto cleanup;
+    }
+    open_files(&c, &files, &count);
+    if (!c.args.is_static && gg_cli_run_new(&c.run, &c.args, &err) != 0) {
+        gg_cli_usage_error("check", &err);
+        goto cleanup;
+    }
+    c.files = json_array();
+    if (c.run)
+        gg_cli_capture_all(c.run, files, count, on_file, &c);
+    else
+        for (size_t i = 0; i < count; i++) on_file(&c, &files[i]);
+    if (c.args.json) {
+        json_t *out = gg_cli_head_json(c.run);
+        json_object_set(out, "files", c.files);
+        gg_cli_print_json(out);
+    } else {
+        show_summary(&c, count);
+    }
+    status = c.failed ? GG_CLI_FAILED : c.breaks && !c.args.never_fail ? GG_CLI_BREAKS : GG_CLI_CLEAN;
+
+cleanup:
+    for (size_t i = 0; i < count; i++) gg_cli_file_clear(&files[i]);
+    gg_free(files);
+    json_decref(c.files);
+    gg_cli_run_free(c.run);
+    gg_cli_args_clear(&c.args);
+    return status;
+}

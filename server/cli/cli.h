@@ -1,0 +1,96 @@
+/* What the subcommands share.  Private to server/cli/.  Loop thread only. */
+#ifndef GG_CLI_H
+#define GG_CLI_H
+
+#include <uv.h>
+
+#include "repair/gg_repair.h"
+#include "server/gg_server.h"
+#include "server/python.h"
+#include "server/worker.h"
+
+enum { GG_CLI_CLEAN = 0, GG_CLI_BREAKS = 1, GG_CLI_FAILED = 2 };
+
+/* ---- arguments (args.c) ------------------------------------------------------------------------------------------------ */
+typedef GG_LIST(char *) gg_cli_names;
+
+typedef struct gg_cli_args {
+    const char *command;
+    gg_cli_names paths, excludes, select, ignore; /* strings borrow from argv or are owned by `owned` */
+    gg_cli_names owned;
+    const char *python, *stdin_filename;
+    bool json, is_static, train, diff, apply, never_fail;
+    gg_safety max_safety;
+    unsigned jobs;
+    uint32_t timeout_ms;
+} gg_cli_args;
+
+/* 0, or GG_EPARAMS with words for the user.  --help is answered by the caller: *help is set. */
+int gg_cli_parse(gg_cli_args *out, int argc, char **argv, bool *help, gg_error *err) GG_MUST_USE;
+void gg_cli_args_clear(gg_cli_args *args);
+/* Does the user want to hear of this id (--select, --ignore)? */
+bool gg_cli_wants_id(const gg_cli_args *args, gg_str id);
+/* The usage text of a subcommand, on stdout; returns GG_CLI_CLEAN. */
+int gg_cli_help(const char *command);
+/* "graphglue-lsp check: words" on stderr; returns GG_CLI_FAILED. */
+int gg_cli_usage_error(const char *command, const gg_error *err);
+
+/* ---- paths (paths.c) --------------------------------------------------------------------------------------------------- */
+typedef struct gg_cli_path {
+    char *given;    /* as the user wrote it, or folder + "/" + rest */
+    char *absolute; /* resolved; equal to given when the file does not exist */
+} gg_cli_path;
+typedef GG_LIST(gg_cli_path) gg_cli_paths;
+
+/* Python files of the given paths, in order, each once.  Folders are walked: what git ignores, hidden folders, virtual environments and caches are
+ * skipped.  A path that does not exist stays in the list: reading it says so. */
+void gg_cli_collect(gg_cli_paths *out, const gg_cli_args *args);
+void gg_cli_paths_clear(gg_cli_paths *paths);
+
+/* ---- runs (run.c) ---------------------------------------------------------------------------------------------------------- */
+typedef struct gg_cli_file {
+    char *path, *absolute;
+    char *error;     /* why the file could not be handled; NULL: it was */
+    gg_text *text;   /* NULL when it could not be read */
+    json_t *entries; /* array of the worker's `entry` values */
+    bool done;
+} gg_cli_file;
+
+typedef struct gg_cli_run gg_cli_run;
+
+/* Chooses the interpreter; workers start with the first job. */
+int gg_cli_run_new(gg_cli_run **out, const gg_cli_args *args, gg_error *err) GG_MUST_USE;
+void gg_cli_run_free(gg_cli_run *run); /* ends the workers and closes the loop */
+/* Captures every file that has a text; on_done is called in the files' order, as soon as that order allows. */
+void gg_cli_capture_all(gg_cli_run *run, gg_cli_file *files, size_t count,
+                        void (*on_done)(void *data, gg_cli_file *file), void *data);
+/* One job, waited for.  Returns its `done` frame (new reference); *collected: array of the values of frames named `op`. */
+json_t *gg_cli_job(gg_cli_run *run, json_t *request_take, const char *op, const char *key, json_t **collected);
+const gg_worker_info *gg_cli_run_info(gg_cli_run *run);
+const gg_python_choice *gg_cli_run_python(const gg_cli_run *run);
+const gg_registry *gg_cli_run_registry(gg_cli_run *run); /* NULL until a worker is ready */
+void gg_cli_progress(gg_cli_run *run, const char *format, ...)
+    GG_PRINTF(2, 3); /* a line on a terminal's stderr; "" clears it */
+void gg_cli_file_clear(gg_cli_file *file);
+/* What a job's `done` frame says went wrong, in words; NULL when all went well.  The caller frees. */
+char *gg_cli_failure(const json_t *done);
+
+/* ---- reports ------------------------------------------------------------------------------------------------------------------ */
+json_t *gg_cli_range_json(gg_range range);
+/* The contract's entry, from a decoded one. */
+json_t *gg_cli_entry_json(const gg_entry *entry, gg_sources *sources, const gg_registry *registry,
+                          const gg_cli_args *args, gg_arena *arena);
+json_t *gg_cli_head_json(gg_cli_run *run); /* version, torch, python, interpreter; run may be NULL */
+void gg_cli_print_json(json_t *json_take);
+
+typedef struct gg_cli_style {
+    const char *bold, *red, *yellow, *green, *blue, *dim, *reset;
+} gg_cli_style;
+const gg_cli_style *gg_cli_style_for(FILE *stream); /* colours for a terminal without NO_COLOR, else nothing */
+/* A site as text: place, what it is, the source line with the range underlined, cost, help. */
+void gg_cli_print_site(FILE *out, const gg_site *site, gg_sources *sources, const char *shown_path,
+                       const gg_cli_args *args);
+/* A unified diff of two texts with three lines around; nothing when they are equal. */
+void gg_cli_print_diff(FILE *out, const char *path, const gg_text *before, const gg_text *after);
+
+#endif
