@@ -1,0 +1,178 @@
+"""The wire: hello and ready, order of frames, the queue, cancel, the overlay, the ends of the connection."""
+
+from __future__ import annotations
+
+import os
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from client import Closed, Worker, find_worker
+from conftest import Write
+
+NET = """
+    import torch
+    from torch import nn
+
+    class Net(nn.Module):
+        def forward(self, x):
+            x = x * 2
+            print("seen")
+            return x + 1
+
+    def graphglue_inputs():
+        yield "one", Net(), (torch.ones(2),), {}
+        yield "two", Net(), (torch.ones(3),), {}
+"""
+SLEEPY = """
+    import time
+
+    def graphglue_inputs():
+        print("waiting")
+        time.sleep(600)
+        yield
+"""
+
+
+def test_hello_and_ready(worker: Worker) -> None:
+    hello, ready = worker.hello, worker.ready
+    assert hello and ready
+    assert hello["protocol"] == 1
+    assert hello["version"] == ".".join(map(str, sys.version_info[:3]))
+    assert hello["prefix"] == sys.prefix
+    assert hello["mode"] in ("embedded", "executed")
+    assert ready["torch_error"] is None
+    assert ready["torch"].split(".")[0] == "2"
+    assert os.path.exists(ready["registry"])
+    assert isinstance(ready["cuda"]["devices"], list)
+
+
+@pytest.mark.parametrize("mode", ["embedded", "executed"])
+def test_both_modes_answer_alike(mode: str, write: Write, workspace: Path) -> None:
+    path = write(NET)
+    worker = Worker([str(workspace)], env={"GRAPHGLUE_WORKER_MODE": mode})
+    hello = worker.read()
+    if hello["op"] == "ready":
+        assert mode == "embedded"
+        assert "libpython" in hello["torch_error"]
+        pytest.skip("this interpreter has no shared libpython")
+    assert hello["mode"] == mode
+    assert hello["interpreter"] == sys.executable
+    worker.ready = worker.read()
+    job = worker.capture(path)
+    assert [e["graphs"] for e in job.entries.values()] == [2, 2]
+    assert worker.close() == 0
+
+
+def test_frames_of_a_job_come_in_order(worker: Worker, write: Write) -> None:
+    job = worker.capture(write(NET))
+    assert [f["op"] for f in job.frames] == ["started", "break", "entry", "break", "entry", "done"]
+    assert job.done["status"] == "ok"
+    assert job.done["message"] is None
+    assert "seen" in job.done["output"]
+    assert job.streamed[0]["entry"] == "one"
+    assert job.streamed[0]["break"] == job.entries["one"]["breaks"][0]
+
+
+def test_only_the_entries_asked_for_run(worker: Worker, write: Write) -> None:
+    assert list(worker.capture(write(NET), entries=["two"]).entries) == ["two"]
+
+
+def test_overlay_hides_the_disk(worker: Worker, write: Write) -> None:
+    helper = write("def f(x):\n    raise RuntimeError('from the disk')\n", "overlaid_helper.py")
+    path = write("raise RuntimeError('from the disk')\n")
+    main = "import torch, inspect\nfrom overlaid_helper import f\nassert 'return x' in inspect.getsource(f)\n"
+    main += "def graphglue_inputs():\n    yield 'f', f, (torch.ones(2),), {}\n"
+    buffers = [{"file": path, "text": main}, {"file": helper, "text": "def f(x):\n    print(1)\n    return x + 1\n"}]
+    job = worker.capture(path, overlay=buffers)
+    assert job.done["status"] == "ok", job.done
+    assert job.entry["breaks"][0]["stack"][0]["line"] == 2
+    assert job.entry["breaks"][0]["stack"][0]["file"] == helper
+
+
+def test_jobs_queue_and_cancel(worker: Worker, write: Write) -> None:
+    sleepy, quick = write(SLEEPY, "sleepy.py"), write(NET)
+    running, waiting, last = (worker.submit("capture", p) for p in (sleepy, quick, quick))
+    assert next(worker.frames(running))["op"] == "started"
+    worker.send({"op": "cancel", "id": waiting})
+    frames = list(worker.frames(waiting))
+    assert [(f["op"], f.get("status")) for f in frames] == [("done", "canceled")]
+    worker.send({"op": "cancel", "id": running})
+    done = list(worker.frames(running))[-1]
+    assert (done["status"], done["message"]) == ("canceled", None)
+    assert list(worker.frames(last))[-1]["status"] == "ok"
+
+
+def test_capture_before_ready_is_queued(write: Write, workspace: Path) -> None:
+    worker = Worker([str(workspace)])
+    job = worker.submit("capture", write(NET))
+    assert [worker.read()["op"] for _ in range(2)] == ["hello", "ready"]
+    assert list(worker.frames(job))[-1]["status"] == "ok"
+    worker.send({"op": "shutdown"})
+    with pytest.raises(Closed):
+        worker.read()
+    assert worker.process.wait(20) == 0
+    worker.close()
+
+
+def test_text_of_user_code_is_made_valid(worker: Worker, write: Write) -> None:
+    source = "import torch\ndef f(x): return x + 1\ndef graphglue_inputs():\n    yield 'bad \\ud800', f, (torch.ones(1),), {}\n"
+    assert worker.capture(write(source)).entry["name"] == "bad \\ud800"
+
+
+def test_unknown_keys_and_ops_are_ignored(worker: Worker, write: Write) -> None:
+    worker.send({"op": "no_such_thing", "id": 99})
+    assert worker.capture(write(NET), color="blue").done["status"] == "ok"
+
+
+def test_request_without_a_file_is_refused(worker: Worker) -> None:
+    worker.last_id += 1
+    worker.send({"op": "capture", "id": worker.last_id})
+    assert next(worker.frames(worker.last_id))["status"] == "error"
+
+
+def test_import_error_says_where(worker: Worker, write: Write) -> None:
+    job = worker.capture(write("import torch\nx = 1 / 0\n"))
+    assert job.done["status"] == "import_error"
+    assert "ZeroDivisionError" in job.done["message"]
+    assert "line 2" in job.done["message"]
+
+
+def test_oversized_frame_ends_the_worker() -> None:
+    worker = Worker().start()
+    worker.socket.sendall(struct.pack(">I", 1 << 30))
+    with pytest.raises(Closed):
+        worker.read()
+    assert worker.process.wait(20) == 1
+    worker.close()
+
+
+def test_interpreter_without_torch(tmp_path: Path, write: Write) -> None:
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(tmp_path / "bare")], check=True)
+    python = str(tmp_path / "bare" / "bin" / "python")
+    worker = Worker(python=python).start()
+    assert worker.hello and worker.hello["prefix"] == str(tmp_path / "bare")
+    assert worker.ready and worker.ready["torch"] is None
+    assert f"{python} -m pip install torch" in worker.ready["torch_error"]
+    done = worker.capture(write(NET)).done
+    assert (done["status"], done["message"]) == ("error", worker.ready["torch_error"])
+    assert worker.close() == 0
+
+
+@pytest.mark.parametrize("python", ["/bin/true", "/bin/sh", "/no/such/python", "/bin/sleep"])
+def test_what_is_no_python_is_told(python: str) -> None:
+    worker = Worker(python=python)
+    ready = worker.read()
+    assert ready["op"] == "ready"
+    assert ready["torch"] is None
+    assert python in ready["torch_error"]
+    assert worker.process.wait(20) == 1
+    worker.close()
+
+
+def test_usage_is_told_on_stderr() -> None:
+    ran = subprocess.run([find_worker(), "--nonsense"], capture_output=True, text=True, timeout=20, check=False)
+    assert ran.returncode == 2
+    assert "usage" in ran.stderr
