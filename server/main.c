@@ -1,0 +1,67 @@
+/* graphglue-lsp: arguments; everything else is behind server/gg_server.h. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/gg_server.h"
+
+static const struct command {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    const char *help;
+} commands[] = {
+    {"check", gg_cli_check, "show the graph breaks of files"},
+    {"fix", gg_cli_fix, "mend graph breaks with proved edits"},
+    {"explain", gg_cli_explain, "say what a graph break is"},
+    {"doctor", gg_cli_doctor, "say which Python and torch are used and what is missing"},
+};
+
+static int usage(FILE *out) {
+    fprintf(out, "usage: graphglue-lsp --stdio | COMMAND [options]\n\n  --stdio                  speak LSP on standard "
+                 "input and output\n");
+    for (size_t i = 0; i < GG_COUNT(commands); i++) fprintf(out, "  %-24s %s\n", commands[i].name, commands[i].help);
+    fprintf(out, "\n  --log-level LEVEL        error, warning (default), info, debug; also GRAPHGLUE_LOG\n"
+                 "  --version, --help\n");
+    return out == stdout ? 0 : 2;
+}
+
+static bool set_level(const char *name) {
+    gg_log_level level;
+    if (name == NULL || !gg_log_parse_level(name, &level)) return false;
+    gg_log_set_level(level);
+    return true;
+}
+
+int main(int argc, char **argv) {
+    gg_server_settings settings = {0};
+    bool stdio = false;
+    signal(SIGPIPE, SIG_IGN); /* a reader that went away is an error of the write */
+    if (getenv("GRAPHGLUE_LOG")) (void)set_level(getenv("GRAPHGLUE_LOG"));
+    for (int i = 1; i < argc; i++) {
+        const char *arg = argv[i];
+        if (strcmp(arg, "--stdio") == 0)
+            stdio = true;
+        else if (strcmp(arg, "--test") == 0)
+            settings.test = true;
+        else if (strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0)
+            return usage(stdout);
+        else if (strcmp(arg, "--version") == 0) {
+            puts("graphglue-lsp " GG_VERSION);
+            return 0;
+        } else if (strcmp(arg, "--log-level") == 0 && i + 1 < argc) {
+            if (!set_level(argv[++i])) {
+                fprintf(stderr, "graphglue-lsp: --log-level wants error, warning, info or debug, not '%s'\n", argv[i]);
+                return 2;
+            }
+        } else if (strcmp(arg, "--parent-pid") == 0 && i + 1 < argc) {
+            settings.parent_pid = (uint32_t)strtoul(argv[++i], NULL, 10);
+        } else {
+            for (size_t j = 0; j < GG_COUNT(commands) && !stdio; j++)
+                if (strcmp(arg, commands[j].name) == 0) return commands[j].run(argc - i, argv + i);
+            fprintf(stderr, "graphglue-lsp: unknown %s '%s'\n\n", arg[0] == '-' ? "option" : "command", arg);
+            return usage(stderr);
+        }
+    }
+    return stdio ? gg_server_run(&settings) : usage(stderr);
+}
