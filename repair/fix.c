@@ -17,6 +17,7 @@ struct gg_fix {
     gg_text *text;
     gg_tree *tree;
     gg_safety max_safety;
+    gg_safety weakest; /* of the accepted repairs: what they waived stays waived */
     const gg_registry *registry;
     bool captured;
     gg_entry *before, *after;
@@ -138,7 +139,8 @@ int gg_fix_next(gg_fix *fix, gg_fix_action *out, gg_error *err) {
         while (fix->next_offer < fix->offer_count) {
             const gg_rule *rule = fix->offers[fix->next_offer++];
             if (!prepare(fix, site, rule)) continue;
-            *out = (gg_fix_action){GG_FIX_VERIFY, fix->text, fix->edited, rule->safety, rule};
+            gg_safety safety = rule->safety > fix->weakest ? rule->safety : fix->weakest;
+            *out = (gg_fix_action){GG_FIX_VERIFY, fix->text, fix->edited, safety, rule};
             return 0;
         }
         give_up_site(fix);
@@ -186,6 +188,8 @@ int gg_fix_verified(gg_fix *fix, const json_t *verdict, gg_str failure, gg_error
     }
     fix->repairs.items[fix->repairs.len - 1].verdict = judged;
     if (judged->accepted) {
+        gg_safety safety = fix->repairs.items[fix->repairs.len - 1].rule->safety;
+        if (safety > fix->weakest) fix->weakest = safety;
         adopt(fix, judged);
         return derive_sites(fix, err);
     }

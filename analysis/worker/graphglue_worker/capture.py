@@ -92,11 +92,15 @@ def call_compiled(compiled: Callable[..., Any], args: tuple[Any, ...], kwargs: d
 
 
 def run_callable(
-    fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], on_break: OnBreak | None = None
+    fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], on_break: OnBreak | None = None, again: Counter | None = None
 ) -> tuple[Any, Counter, Watch]:
-    """Call `fn` compiled with the counting backend.  Returns its result, the graphs and what was heard; raises what it raises."""
-    torch._dynamo.reset()
-    counter, watch = Counter(), Watch(on_break)
+    """Call `fn` compiled with the counting backend.  Returns its result, the graphs and what was heard; raises what it raises.
+
+    `again`: the counter of an earlier call of the same entry, whose compiled code is used again where its guards hold.
+    """
+    if again is None:
+        torch._dynamo.reset()
+    counter, watch = again or Counter(), Watch(on_break)
     hooks.listen(watch.on_break, watch.on_error)
     options = {k: v for k, v in options_of(fn).items() if k == "dynamic"}
     try:
