@@ -1,0 +1,112 @@
+"""textDocument/codeAction and codeAction/resolve: offered cheaply, verified when chosen, refused with the reason."""
+
+import asyncio
+
+import programs
+import pytest
+import support
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException
+from support import edits_of, plain
+
+
+async def resolve(client, action):
+    return await asyncio.wait_for(client.code_action_resolve_async(action), support.DEADLINE)
+
+
+async def broken(client, text=programs.BRANCH, name="model.py"):
+    uri = client.open(name, text)
+    found = await client.saved(uri)
+    assert found
+    return uri, found[0]
+
+
+async def test_offered_without_the_edit(start):
+    client = await start(trusted=True)
+    uri, found = await broken(client)
+    (glue, *_) = await client.actions(uri, found.range)
+    assert glue.kind == types.CodeActionKind.QuickFix and "lue this graph" in glue.title
+    assert glue.edit is None and glue.command is None and glue.data is not None
+    assert [d.code for d in glue.diagnostics] == ["GB0170"]
+
+
+async def test_resolved_with_a_verified_edit(start):
+    client = await start(trusted=True)
+    uri, found = await broken(client)
+    (glue, *_) = await client.actions(uri, found.range)
+    resolved = await resolve(client, glue)
+    ((edited, version, _),) = edits_of(resolved.edit)
+    assert edited == uri and version == client.versions[uri]
+    client.apply(resolved.edit)
+    assert "    h = torch.where(h.sum() > 0, h + 1, h - 1)\n    return h\n" in client.texts[uri]
+    assert list(await client.saved(uri)) == [], "it said that the graph is whole"
+
+
+async def test_only_other_kinds(start):
+    client = await start(trusted=True)
+    uri, found = await broken(client)
+    assert await client.actions(uri, found.range, only=[types.CodeActionKind.Refactor]) == []
+    assert await client.actions(uri, found.range, only=[types.CodeActionKind.QuickFix])
+
+
+async def test_nothing_offered_elsewhere(start):
+    client = await start(trusted=True)
+    uri, _ = await broken(client)
+    top = types.Range(types.Position(0, 0), types.Position(0, 0))
+    assert [a for a in await client.actions(uri, top) if "lue" in a.title] == []
+
+
+async def test_weaker_edits_only_where_allowed(start):
+    """A message that is skipped while compiling is an effect; the default allows exact edits only."""
+    client = await start(trusted=True)
+    uri, found = await broken(client, programs.PRINT)
+    assert [a for a in await client.actions(uri, found.range) if a.disabled is None and "lue" in a.title] == []
+    client = await start(trusted=True, settings={"maxSafety": "effects"})
+    uri, found = await broken(client, programs.PRINT)
+    (glue, *_) = await client.actions(uri, found.range)
+    client.apply((await resolve(client, glue)).edit)
+    assert "if not torch.compiler.is_compiling():\n        print(" in client.texts[uri]
+
+
+async def test_an_edit_that_would_change_results_is_refused(start):
+    client = await start(trusted=True)
+    uri, found = await broken(client, programs.WRONG)
+    (glue, *_) = await client.actions(uri, found.range)
+    before = client.texts[uri]
+    with pytest.raises(JsonRpcException) as refused:
+        await resolve(client, glue)
+    assert "output" in str(refused.value.message)
+    await client.sync()
+    shown = " ".join(m.message for m in client.take_messages())
+    assert "output" in shown and "efused" in shown, shown
+    assert client.texts[uri] == before
+    assert plain(await client.request("gg/text", {"uri": uri}))["text"] == before
+
+
+async def test_a_change_meanwhile_discards_the_edit(start):
+    client = await start(trusted=True)
+    uri, found = await broken(client)
+    (glue, *_) = await client.actions(uri, found.range)
+    pending = asyncio.ensure_future(client.code_action_resolve_async(glue))
+    await asyncio.sleep(0)  # lets the request be written before the change
+    client.replace(uri, "h = x * 2", "h = x * 3")
+    with pytest.raises(JsonRpcException) as stale:
+        await asyncio.wait_for(pending, support.DEADLINE)
+    assert stale.value.code == -32801
+    client.take_messages()
+
+
+async def test_resolve_of_what_is_not_ours(start):
+    client = await start(trusted=True)
+    unknown = types.CodeAction(title="Somebody else's", kind=types.CodeActionKind.QuickFix)
+    assert (await resolve(client, unknown)).title == "Somebody else's"  # a client may ask for any action it was given
+    broken_data = types.CodeAction(title="Glue this graph", data={"uri": 3, "site": "x"})
+    with pytest.raises(JsonRpcException) as refused:
+        await resolve(client, broken_data)
+    assert refused.value.code == -32602
+
+
+async def test_nothing_before_a_capture(start):
+    client = await start()
+    uri = client.open("model.py", programs.BRANCH)
+    assert [a for a in await client.actions(uri, client.find(uri, programs.CONDITION)) if a.edit] == []

@@ -1,0 +1,77 @@
+"""textDocument/didOpen: whatever the file holds, the server publishes for its version and stays."""
+
+import programs
+import pytest
+
+
+async def published(client, uri):
+    await client.sync()
+    return await client.until("a publication", lambda: [p for p in client.published if p.uri == uri])
+
+
+async def test_publishes_the_version(start):
+    client = await start()
+    uri = client.open("clean.py", programs.CLEAN)
+    last = (await published(client, uri))[-1]
+    assert last.version == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "\n",
+        "\ufeff" + programs.BRANCH,
+        programs.BRANCH.replace("\n", "\r\n"),
+        programs.BRANCH.replace("    ", "\t"),
+        programs.BRANCH.replace("h = x * 2", 'h = x * 2  # 🔥 "température"'),
+        programs.BRANCH.replace("h = x * 2", "h = x * 2  # \x00"),
+        programs.HALF_TYPED,
+        "(" * 20000,
+        "x = '" + "a" * 200_000,
+        "é" * 1000 + "\r" + "🔥" * 1000,
+    ],
+    ids=["empty", "newline", "bom", "crlf", "tabs", "emoji", "nul", "half-typed", "brackets", "long-string", "lone-cr"],
+)
+async def test_any_text(start, text):
+    client = await start()
+    uri = client.open("any.py", text)
+    assert (await published(client, uri))[-1].version == 1
+
+
+async def test_a_huge_file(start):
+    """10,000 functions: parsed off the loop (the fixture's end measures the stalls)."""
+    client = await start()
+    body = "".join(f"def f{i}(x):\n    h = x * {i}\n    return h\n\n\n" for i in range(10_000))
+    uri = client.open("huge.py", "import torch\n\n\n" + body)
+    assert (await published(client, uri))[-1].version == 1
+    client.replace(uri, "def f5000(x)", "def g5000(x)")
+    await client.sync()
+    await client.until("the next version", lambda: [p for p in client.published if p.version == 2])
+
+
+async def test_a_file_over_the_ceiling_is_told(start):
+    client = await start()
+    client.open("over.py", "# " + "x" * (17 * 1024 * 1024))
+    await client.sync()
+    messages = client.take_messages()
+    assert any("MiB" in m.message or "too large" in m.message or "too big" in m.message for m in messages), messages
+
+
+async def test_a_document_that_is_no_file(start):
+    """An unsaved buffer, as editors have them: no capture, no harm."""
+    from lsprotocol import types
+
+    client = await start(trusted=True)
+    item = types.TextDocumentItem(uri="untitled:Untitled-1", language_id="python", version=1, text=programs.BRANCH)
+    client.text_document_did_open(types.DidOpenTextDocumentParams(text_document=item))
+    await client.sync()
+
+
+async def test_opened_twice(start):
+    """A second didOpen without a didClose is an error of the client; the newest text wins."""
+    client = await start()
+    uri = client.open("twice.py", programs.BRANCH)
+    client.open("twice.py", programs.CLEAN)
+    await client.sync()
+    assert uri in client.diagnostics
