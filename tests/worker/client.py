@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+PYTHON = os.environ.get("GRAPHGLUE_TEST_PYTHON") or sys.executable  # whose torch is tested
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 Frame = dict[str, Any]
 
@@ -40,7 +41,7 @@ class Worker:
     def __init__(
         self,
         workspaces: Sequence[str] = (),
-        python: str = sys.executable,
+        python: str = PYTHON,
         env: dict[str, str] | None = None,
         program: str | None = None,
     ) -> None:

@@ -16,7 +16,7 @@ import tempfile
 from typing import Any
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from client import Job, Worker
+from client import PYTHON, Job, Worker
 
 Construct = dict[str, Any]
 
@@ -72,7 +72,7 @@ def main() -> int:
     parser.add_argument("table")
     parser.add_argument("-k", nargs="*", help="only these names")
     parser.add_argument("-v", action="store_true", help="show every record of those that differ")
-    parser.add_argument("--python", default=sys.executable)
+    parser.add_argument("--python", default=PYTHON)
     options = parser.parse_args()
     with open(options.table, encoding="utf-8") as f:
         table = json.load(f)

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from client import Closed, Worker, find_worker
+from client import PYTHON, Closed, Worker, find_worker
 from conftest import Write
 
 NET = """
@@ -40,8 +40,9 @@ def test_hello_and_ready(worker: Worker) -> None:
     hello, ready = worker.hello, worker.ready
     assert hello and ready
     assert hello["protocol"] == 1
-    assert hello["version"] == ".".join(map(str, sys.version_info[:3]))
-    assert hello["prefix"] == sys.prefix
+    ask = "import sys; print(sys.version.split()[0], sys.prefix)"
+    said = subprocess.run([PYTHON, "-c", ask], capture_output=True, text=True, check=True).stdout.strip()
+    assert f"{hello['version']} {hello['prefix']}" == said
     assert hello["mode"] in ("embedded", "executed")
     assert ready["torch_error"] is None
     assert ready["torch"].split(".")[0] == "2"
@@ -59,7 +60,7 @@ def test_both_modes_answer_alike(mode: str, write: Write, workspace: Path) -> No
         assert "libpython" in hello["torch_error"]
         pytest.skip("this interpreter has no shared libpython")
     assert hello["mode"] == mode
-    assert hello["interpreter"] == sys.executable
+    assert hello["interpreter"] == PYTHON
     worker.ready = worker.read()
     job = worker.capture(path)
     assert [e["graphs"] for e in job.entries.values()] == [2, 2]

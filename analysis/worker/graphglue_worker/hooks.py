@@ -39,6 +39,7 @@ LOOP_ID = "GB7000"
 LIMIT_ID = "GB0039"  # the recompile limit: a limit of ours or of the user's, not a line that breaks
 CALLER = "call_compiled"  # the function of this package below which the user's stack begins
 _UNKNOWN_ID = "GB0000"
+_MISSING = {"Data-dependent branching": "GB0170"}  # the registries of some versions hold the name of a variable instead
 _RESUMED = re.compile(positions.RESUME_PREFIX + r"(\w+?)_at_\d+")
 
 Record = dict[str, Any]
@@ -77,7 +78,7 @@ def registry_path() -> str | None:
 @functools.cache
 def _ids() -> dict[str, str]:
     """Registry: break type -> id, historical types too."""
-    ids: dict[str, str] = {}
+    ids = dict(_MISSING)
     try:
         with open(registry_path() or "", encoding="utf-8") as f:
             rows = json.load(f)
