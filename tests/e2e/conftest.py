@@ -35,7 +35,9 @@ async def start(tmp_path: Path) -> AsyncIterator[Start]:
         client = support.Client(configuration={"": {"graphglue": configured}})
         client.workspace = tmp_path
         clients.append(client)
-        await client.start_io(support.find_server(), "--stdio", "--test", env=support.environment(client.mark, env), cwd=tmp_path)
+        await client.start_io(
+            support.find_server(), "--stdio", "--test", env=support.environment(client.mark, env), cwd=tmp_path
+        )
         roots = [tmp_path] if folders is None else folders
         params = types.InitializeParams(
             capabilities=support.capabilities(weak, encodings),

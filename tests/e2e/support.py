@@ -74,7 +74,9 @@ def wait_gone(pids: Sequence[int], seconds: float) -> list[int]:
 
 def describe(pid: int) -> str:
     try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip() or str(pid)
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip() or str(
+            pid
+        )
     except OSError:
         return f"{pid} (gone meanwhile)"
 
@@ -199,7 +201,11 @@ class Client(LanguageClient):
 
     def on_message(self, message: Any) -> None:
         method = getattr(message, "method", None)
-        if method is not None and method not in self.protocol.fm.features and method not in self.protocol.fm.builtin_features:
+        if (
+            method is not None
+            and method not in self.protocol.fm.features
+            and method not in self.protocol.fm.builtin_features
+        ):
             self.unread.append(f"a message nobody handles: {method}")
         self._changed.set()
 
@@ -212,7 +218,9 @@ class Client(LanguageClient):
             try:
                 await asyncio.wait_for(self._changed.wait(), end - time.monotonic())
             except TimeoutError:
-                raise AssertionError(f"waited {seconds} s for {what}; published: {self.published[-3:]}; messages: {self.messages}") from None
+                raise AssertionError(
+                    f"waited {seconds} s for {what}; published: {self.published[-3:]}; messages: {self.messages}"
+                ) from None
         return value
 
     async def request(self, method: str, params: Any = None, seconds: float = DEADLINE) -> Any:
@@ -255,7 +263,9 @@ class Client(LanguageClient):
                 self.texts[uri] = change.text
         self.versions[uri] += 1
         identifier = types.VersionedTextDocumentIdentifier(uri=uri, version=self.versions[uri])
-        self.text_document_did_change(types.DidChangeTextDocumentParams(text_document=identifier, content_changes=list(changes)))
+        self.text_document_did_change(
+            types.DidChangeTextDocumentParams(text_document=identifier, content_changes=list(changes))
+        )
         return self.versions[uri]
 
     def replace(self, uri: str, old: str, new: str) -> int:
@@ -273,16 +283,22 @@ class Client(LanguageClient):
 
     def save(self, uri: str) -> None:
         Path(uri.removeprefix("file://")).write_bytes(self.texts[uri].encode())
-        self.text_document_did_save(types.DidSaveTextDocumentParams(text_document=types.TextDocumentIdentifier(uri=uri)))
+        self.text_document_did_save(
+            types.DidSaveTextDocumentParams(text_document=types.TextDocumentIdentifier(uri=uri))
+        )
 
     def close(self, uri: str) -> None:
         del self.texts[uri], self.versions[uri]
-        self.text_document_did_close(types.DidCloseTextDocumentParams(text_document=types.TextDocumentIdentifier(uri=uri)))
+        self.text_document_did_close(
+            types.DidCloseTextDocumentParams(text_document=types.TextDocumentIdentifier(uri=uri))
+        )
 
     def apply(self, edit: types.WorkspaceEdit) -> None:
         """What an editor does with an edit: refuses one for another version, applies it from the end, sends didChange."""
         for uri, version, edits in edits_of(edit):
-            assert version is None or version == self.versions[uri], f"an edit for version {version} of {self.versions[uri]}"
+            assert version is None or version == self.versions[uri], (
+                f"an edit for version {version} of {self.versions[uri]}"
+            )
             ordered = sorted(edits, key=lambda e: (e.range.start.line, e.range.start.character), reverse=True)
             self.edit(uri, [types.TextDocumentContentChangePartial(range=e.range, text=e.new_text) for e in ordered])
 
@@ -298,7 +314,8 @@ class Client(LanguageClient):
 
     async def actions(self, uri: str, where: types.Range, only: Sequence[str] | None = None) -> list[types.CodeAction]:
         context = types.CodeActionContext(
-            diagnostics=[d for d in self.diagnostics.get(uri, []) if overlap(d.range, where)], only=only  # type: ignore[arg-type]
+            diagnostics=[d for d in self.diagnostics.get(uri, []) if overlap(d.range, where)],
+            only=only,  # type: ignore[arg-type]
         )
         document = types.TextDocumentIdentifier(uri=uri)
         params = types.CodeActionParams(text_document=document, range=where, context=context)
@@ -489,7 +506,9 @@ class Raw:
         return self.reply(id, seconds)
 
     def initialize(self, **params: Any) -> dict[str, Any]:
-        reply = self.request("init", "initialize", {"processId": os.getpid(), "rootUri": None, "capabilities": {}, **params})
+        reply = self.request(
+            "init", "initialize", {"processId": os.getpid(), "rootUri": None, "capabilities": {}, **params}
+        )
         self.send(method="initialized", params={})
         return CONVERTER.structure(reply, types.InitializeResponse) and reply
 

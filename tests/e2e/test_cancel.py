@@ -23,7 +23,9 @@ async def test_a_verification(start):
     client.replace(uri, "SLOW = 0", "SLOW = 1")
     await client.sync()
     (glue, *_) = await client.actions(uri, client.find(uri, programs.CONDITION))
-    pending = asyncio.ensure_future(client.protocol.send_request_async(types.CODE_ACTION_RESOLVE, glue, msg_id="verify"))
+    pending = asyncio.ensure_future(
+        client.protocol.send_request_async(types.CODE_ACTION_RESOLVE, glue, msg_id="verify")
+    )
     await client.until("progress of the verification", lambda: client.progress_reports)
     cancel(client, "verify")
     with pytest.raises(JsonRpcException) as canceled:

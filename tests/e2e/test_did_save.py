@@ -51,7 +51,9 @@ async def test_mended_by_hand(start):
 async def test_unsaved_text_of_another_buffer_is_what_runs(start):
     """The overlay: an import sees the editor's buffer, not the disk."""
     client = await start(trusted=True)
-    client.open("layers.py", "def twice(x):\n    print(x)\n    return x * 2\n", on_disk="def twice(x):\n    return x * 2\n")
+    client.open(
+        "layers.py", "def twice(x):\n    print(x)\n    return x * 2\n", on_disk="def twice(x):\n    return x * 2\n"
+    )
     text = "import torch\nfrom layers import twice\n\n\ndef scale(x):\n    return twice(x) + 1\n" + programs.INPUTS
     uri = client.open("model.py", text)
     client.save(uri)

@@ -36,7 +36,15 @@ def test_what_is_no_json(raw, body):
 
 @pytest.mark.parametrize(
     "body",
-    [b"[]", b"1", b'"text"', b"null", b'{"id":1}', b'{"jsonrpc":"2.0","id":{},"method":"shutdown"}', b'{"jsonrpc":"2.0","method":7,"id":4}'],
+    [
+        b"[]",
+        b"1",
+        b'"text"',
+        b"null",
+        b'{"id":1}',
+        b'{"jsonrpc":"2.0","id":{},"method":"shutdown"}',
+        b'{"jsonrpc":"2.0","method":7,"id":4}',
+    ],
 )
 def test_what_is_no_request(raw, body):
     server = raw()
@@ -73,7 +81,10 @@ def test_a_frame_in_single_bytes(raw):
     server = raw()
     server.initialize()
     body = json.dumps({"jsonrpc": "2.0", "id": 7, "method": "gg/status"}).encode()
-    for byte in b"Content-Length: %d\r\nContent-Type: application/vscode-jsonrpc; charset=utf-8\r\n\r\n%s" % (len(body), body):
+    for byte in b"Content-Length: %d\r\nContent-Type: application/vscode-jsonrpc; charset=utf-8\r\n\r\n%s" % (
+        len(body),
+        body,
+    ):
         server.send_bytes(bytes([byte]))
     assert "result" in server.reply(7)
 
@@ -134,7 +145,13 @@ def test_wrong_params(raw, method, params, path):
 def test_wrong_params_of_a_notification_are_dropped(raw):
     server = raw()
     server.initialize()
-    for method in ("textDocument/didOpen", "textDocument/didChange", "textDocument/didSave", "textDocument/didClose", "$/cancelRequest"):
+    for method in (
+        "textDocument/didOpen",
+        "textDocument/didChange",
+        "textDocument/didSave",
+        "textDocument/didClose",
+        "$/cancelRequest",
+    ):
         server.send(method=method, params={"textDocument": 5})
         server.send(method=method)
     assert alive(server)

@@ -5,7 +5,9 @@ import programs
 
 async def test_nothing_runs_and_the_first_diagnostic_says_how_to_allow_it(start):
     client = await start(trusted=False)
-    uri = client.open("model.py", programs.entry("open('ran', 'w').close()\nreturn x") + "\nopen('imported', 'w').close()\n")
+    uri = client.open(
+        "model.py", programs.entry("open('ran', 'w').close()\nreturn x") + "\nopen('imported', 'w').close()\n"
+    )
     client.save(uri)
     await client.sync()
     assert not (client.workspace / "ran").exists() and not (client.workspace / "imported").exists()
@@ -31,6 +33,8 @@ async def test_a_capture_by_name_is_refused(start):
     client = await start(trusted=False)
     uri = client.open("model.py", programs.BRANCH)
     with pytest.raises(JsonRpcException) as refused:
-        await client.workspace_execute_command_async(types.ExecuteCommandParams(command="graphglue.capture", arguments=[uri]))
+        await client.workspace_execute_command_async(
+            types.ExecuteCommandParams(command="graphglue.capture", arguments=[uri])
+        )
     assert "trust" in refused.value.message
     client.take_messages()
