@@ -40,8 +40,8 @@ static nodes scopes_around(TSNode node) {
     return scopes;
 }
 
-gg_str gg_enclosing_name(const gg_tree *tree, uint32_t offset, gg_arena *arena) {
-    nodes scopes = scopes_around(gg_node_at(tree, (gg_span){offset, offset}));
+gg_str gg__enclosing_name_of(const gg_tree *tree, TSNode node, gg_arena *arena) {
+    nodes scopes = scopes_around(node);
     gg_str name = GG_STR_NULL;
     for (size_t i = scopes.len; i-- > 0;) {
         TSNode scope = scopes.items[i];
@@ -57,6 +57,10 @@ gg_str gg_enclosing_name(const gg_tree *tree, uint32_t offset, gg_arena *arena) 
     }
     gg_list_clear(&scopes);
     return name.len > 0 ? name : GG_STR("<module>");
+}
+
+gg_str gg_enclosing_name(const gg_tree *tree, uint32_t offset, gg_arena *arena) {
+    return gg__enclosing_name_of(tree, gg_node_at(tree, (gg_span){offset, offset}), arena);
 }
 
 bool gg_enclosing_definition(const gg_tree *tree, uint32_t offset, gg_span *out) {

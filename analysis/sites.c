@@ -57,7 +57,11 @@ static gg_site place(grouping *g, const gg_break *record) {
     }
     site.span = gg_refine_range(tree, frame->line, frame->end_line, frame->col, frame->end_col);
     site.range_utf16 = gg_text_range(gg_tree_text(tree), site.span, GG_UTF16);
-    site.enclosing = gg_enclosing_name(tree, site.span.start, g->arena);
+    TSNode node = gg_node_at(tree, site.span);
+    TSNode parent = ts_node_parent(node);
+    /* A class is made by the code around it; a function's name stands for its own frame. */
+    if (gg_node_is(parent, "class_definition") && gg_node_is(node, "identifier")) node = ts_node_parent(parent);
+    site.enclosing = gg__enclosing_name_of(tree, node, g->arena);
     return site;
 }
 

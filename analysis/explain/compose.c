@@ -1,4 +1,6 @@
 /* Explanations for ids that have no text of ours: Dynamo's words put into plain ones.  Threads: any. */
+#include <string.h>
+
 #include "analysis/explain/explain.h"
 
 /* Hints that torch uses over and over, and what they mean to a user. */
@@ -17,7 +19,8 @@ static const struct {
     {"Sparse tensor operations are not yet fully supported",
      "Make and use sparse tensors outside the compiled function."},
     {"Please report an issue", NULL},
-    {"Avoid calling builtin", NULL},
+    {"Please file an issue", NULL},
+    {"Avoid calling", NULL}, /* what the generic advice says better */
 };
 
 /* The hint in our words; empty when it does not help. */
@@ -28,15 +31,19 @@ static gg_str in_our_words(gg_str hint) {
     return hint;
 }
 
+void gg__put_sentence(gg__writer *w, gg_str words) {
+    words = gg_str_trim(words);
+    gg__put_words(w, words);
+    if (words.len > 0 && strchr(".!?:", words.ptr[words.len - 1]) == NULL) gg__put(w, ".");
+}
+
 bool gg__put_hints(gg__writer *w, const gg_str *hints, size_t count) {
     bool any = false;
     for (size_t i = 0; i < count; i++) {
         gg_str hint = in_our_words(hints[i]);
         if (hint.len == 0) continue;
         if (any) gg__put(w, " ");
-        gg__put_words(w, hint);
-        char last = hint.ptr[hint.len - 1];
-        if (last != '.' && last != '!' && last != '?') gg__put(w, ".");
+        gg__put_sentence(w, hint);
         any = true;
     }
     return any;

@@ -64,6 +64,7 @@ void gg__put_quote(gg__writer *w, const char *head, gg_str text);
 void gg__put_block(gg__writer *w, gg_str fenced);
 
 /* ---- compose.c: ids without a text of ours ---- */
+void gg__put_sentence(gg__writer *w, gg_str words); /* gg__put_words and a full stop */
 /* The hints in our words, one sentence after the other; false when they say nothing that helps. */
 bool gg__put_hints(gg__writer *w, const gg_str *hints, size_t count);
 const char *gg__generic_fix(const char *category);

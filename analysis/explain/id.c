@@ -66,7 +66,7 @@ static void put_composed(gg__writer *w, const gg_registry_row *row, gg_arena *ar
     put_heading(w, "Why it breaks");
     gg_str why = gg__without_places(row->explanation, arena);
     if (why.len == 0) why = GG_STR("Dynamo has no rule for it while it traces.");
-    gg__put_words(w, why);
+    gg__put_sentence(w, why);
     gg__put(w, "\n\n");
     put_heading(w, "How to fix");
     gg_str *hints = GG_ARENA_ARRAY(arena, gg_str, row->hint_count + 1);

@@ -123,7 +123,7 @@ static void put_effect(gg__writer *w, const gg_site *site, effect e) {
     switch (e) {
     case SPLITS:
         gg__put(w, "the graph is split here. What comes before is one graph, this runs in plain Python, and what "
-                   "follows is captured anew: "
+                   "follows, if anything, is captured anew: "
                    "nothing is fused across the gap, and every call pays for the way out and back in.");
         break;
     case LOOP_HERE:
@@ -171,7 +171,8 @@ static void put_cost(gg__writer *w, const gg_site *site, const gg__subject *subj
             put_number(w, site->entry_count);
             gg__put(w, " entries");
         }
-        gg__put(w, ": a break in a called function splits each caller as well.");
+        bool called = site->first != NULL && site->first->stack_len > 1;
+        gg__put(w, called ? ": a break in a called function splits each caller as well." : ".");
     }
     gg__put(w, "\n\n");
 }
@@ -202,7 +203,7 @@ static void put_composed(gg__writer *w, const gg_site *site, const gg__subject *
     gg_str why = site->first ? site->first->explanation : GG_STR_NULL;
     if (why.len == 0 && known) why = gg__without_places(row.explanation, arena);
     if (why.len > 0) {
-        gg__put_words(w, why);
+        gg__put_sentence(w, why);
     } else {
         gg__put(w, "Dynamo has no rule for it while it traces.");
     }

@@ -84,6 +84,7 @@ static gg_str name_from_context(gg_str id, gg_str context, gg_arena *arena) {
         return gg_arena_printf(arena, "%.*s.%.*s", GG_STR_ARG(module), GG_STR_ARG(name));
     }
     if (gg_str_is(id, "GB0059")) return between(context, "builtin ", " ");
+    if (gg_str_is(id, "GB0170") && gg_str_contains(context, GG_STR("SymNodeVariable"))) return GG_STR("symbolic");
     if (gg_str_is(id, "GB0033") || gg_str_is(id, "GB0036") || gg_str_is(id, "GB0037")) return context;
     return GG_STR_NULL;
 }
@@ -103,6 +104,8 @@ static void add_names_of(gg__subject *s, const gg_tree *tree, TSNode node) {
         if (gg_str_is(operator, "%")) add_name(s, GG_STR("'%'"));
         s->verb = "Python computes";
     } else if (gg_node_is(node, "comparison_operator")) {
+        gg_str operator= gg_node_text(tree, field(node, "operators"));
+        if (gg_str_is(operator, "in") || gg_str_starts_with(operator, GG_STR("not"))) add_name(s, GG_STR("in"));
         s->verb = "Python compares, in";
     }
 }
@@ -137,13 +140,19 @@ static gg_str value_of(const gg_break *record, const gg_tree *tree, TSNode node,
 }
 
 /* ---- surroundings ---- */
+static bool is_comprehension(TSNode node) {
+    return gg_node_is(node, "list_comprehension") || gg_node_is(node, "set_comprehension") ||
+           gg_node_is(node, "dictionary_comprehension") || gg_node_is(node, "generator_expression");
+}
+
 static void look_around(gg__subject *s, TSNode node) {
     TSNode function = gg__enclosing_function(node);
     TSNode child = node;
     for (TSNode at = node; !ts_node_is_null(at); child = at, at = ts_node_parent(at)) {
         if (!ts_node_is_null(function) && ts_node_eq(at, function)) break;
         bool in_body = gg_node_is(child, "block");
-        bool repeats = gg_node_is(at, "while_statement") || (gg_node_is(at, "for_statement") && in_body);
+        bool repeats =
+            gg_node_is(at, "while_statement") || (gg_node_is(at, "for_statement") && in_body) || is_comprehension(at);
         if (repeats) s->in_loop = true;
         if (gg_node_is(at, "try_statement") && in_body) s->in_try = true;
     }
@@ -154,11 +163,13 @@ gg__subject gg__subject_of(const gg_site *site, const gg_tree *tree, gg_arena *a
     TSNode node = {0};
     if (tree != NULL && site->span.end > site->span.start && site->span.end <= gg_text_bytes(gg_tree_text(tree)).len) {
         node = gg_node_at(tree, site->span);
+        bool part_of_index = gg_node_is(node, "slice");
+        if (part_of_index) node = ts_node_parent(node);
         bool ternary;
         TSNode whole = node;
         const construct *found = climb(&whole, &ternary);
         gg_str code = gg_str_trim(gg_node_text(tree, whole));
-        if (found == NULL && !ternary) code = gg_text_slice(gg_tree_text(tree), site->span);
+        if (found == NULL && !ternary && !part_of_index) code = gg_text_slice(gg_tree_text(tree), site->span);
         s.code = gg_arena_printf(arena, "%s%.*s", found ? found->prefix : ternary ? "… if " : "", GG_STR_ARG(code));
         if (found != NULL) add_name(&s, gg_str_from(found->name));
         if (ternary) add_name(&s, GG_STR("ternary"));

@@ -160,6 +160,15 @@ static void test_short(void **state) {
          "`x[mask]` selects a number of elements that depends on the data: the graph splits here"},
         {"w('x')\n", "w('x')", "GB0007", "module: warnings, qualname: warn, skip reason: …",
          "`w('x')` issues a warning, which a graph cannot do: the graph splits here"},
+        {"if r == 5: pass\n", "r == 5", "GB0170", "attempted to jump with SymNodeVariable()",
+         "`if r == 5` branches on a number that is known only at run time: the graph splits here"},
+        {"time.sleep(1)\n", "time.sleep(1)", "GB0007", "module: time, qualname: sleep, skip reason: c",
+         "`time.sleep(1)` waits, which a graph cannot do: the graph splits here"},
+        {"y = x[:n]\n", ":n", "GB0124", "", "`x[:n]` turns a tensor into a Python number: the graph splits here"},
+        {"y = 3 in x\n", "3 in x", "GB0124", "",
+         "`3 in x` searches a tensor, for which its values must be known: the graph splits here"},
+        {"with fork_rng() as g:\n    pass\n", "fork_rng()", "GB0208", "",
+         "`with fork_rng()` cannot be entered in a graph: the graph splits here"},
         {"q.go(1)\n", "q.go(1)", "GB0146", "", "`q.go(1)` cannot be traced (GB0146): the graph splits here"},
     };
     for (size_t i = 0; i < GG_COUNT(rows); i++) {
@@ -224,6 +233,11 @@ static void test_cost(void **state) {
     f.site.aggravation_count = 0;
     f.site.skip = true;
     assert_has(explain(&f, true), "`try` block");
+    done(&f);
+
+    f = site_at("def f(x):\n    return [print(i) for i in x]\n", "print(i)", "GB0059");
+    f.site.skip = f.site.in_loop = true;
+    assert_has(explain(&f, true), "it lies in a loop");
     done(&f);
 }
 

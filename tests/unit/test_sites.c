@@ -112,6 +112,25 @@ static void test_grouping(void **state) {
     gg_sources_free(sources);
 }
 
+/* A class is made by the code around it; a function's name stands for its own frame. */
+static void test_enclosing_of_definitions(void **state) {
+    (void)state;
+    gg_frame outer = FRAME("/workspace/net.py", "?", 4, 0, 10, WORKSPACE),
+             inner = FRAME("/workspace/net.py", "?", 5, -1, -1, WORKSPACE);
+    gg_break breaks[] = {{.id = GG_STR("GB8977"), .stack = &outer, .stack_len = 1},
+                         {.id = GG_STR("GB0003"), .stack = &inner, .stack_len = 1}};
+    gg_entry entry = {.name = GG_STR("a"), .breaks = breaks, .break_count = 2};
+    gg_sources *sources = sources_with_program();
+    gg_arena *arena = gg_arena_new();
+    gg_site_list sites = gg_sites_group(&entry, 1, sources, NULL, arena);
+    assert_int_equal(sites.len, 2);
+    assert_true(gg_str_is(sites.items[0].enclosing, "<module>"));
+    assert_true(gg_str_contains(sites.items[0].summary, GG_STR("class Net")));
+    assert_true(gg_str_is(sites.items[1].enclosing, "Net.forward"));
+    gg_arena_free(arena);
+    gg_sources_free(sources);
+}
+
 static void test_sources(void **state) {
     (void)state;
     gg_sources *sources = sources_with_program();
@@ -156,6 +175,6 @@ static void test_carry(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_grouping), cmocka_unit_test(test_sources),
-                                       cmocka_unit_test(test_carry)};
+                                       cmocka_unit_test(test_carry), cmocka_unit_test(test_enclosing_of_definitions)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
