@@ -146,8 +146,11 @@ gg_span gg_refine_range(const gg_tree *tree, uint32_t line, uint32_t end_line, i
     gg_span covered = gg_node_span(covering);
     bool exact = covered.start == span.start && covered.end == span.end;
     if (!exact && holds_statements(covering)) { /* an `elif` with what follows it; several arguments; … */
-        covering = largest_from(tree, span.start, span.end);
-        if (ts_node_is_null(covering)) return span;
+        TSNode part = largest_from(tree, span.start, span.end);
+        bool is_header =
+            covered.start == span.start && !gg_node_is(covering, "module") && !gg_node_is(covering, "block");
+        if (ts_node_is_null(part) && !is_header) return span;
+        if (!ts_node_is_null(part)) covering = part; /* else the head of a compound statement: `class A(B):` */
     }
     TSNode header = gg__header_expression(covering);
     return gg_node_is(header, "ERROR") ? span : gg_node_span(header);

@@ -37,6 +37,7 @@ static const struct {
     {"GB0124", tensor_tracing},                             /* .item() */
     {"GB0170", control_flow},   {"GB0208", tensor_tracing}, /* a torch function that leaves the world of tensors */
     {"GB0219", unsupported},                                /* the backend failed */
+    {"GB0221", unsupported},                                /* a context manager, whatever it is made of */
     {"GB0222", unsupported},                                /* a set with tensors in it */
     {"GB0246", tensor_tracing},                             /* one_hot without num_classes */
     {"GB0264", tensor_tracing},                             /* a parameter made while tracing */

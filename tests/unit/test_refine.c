@@ -33,6 +33,8 @@ static const row rows[] = {
     {"with lock:\n    pass\n", 1, 2, 0, 8, "lock"},
     {"with open(p) as f, g():\n    pass\n", 1, 2, 0, 8, "open(p)"},
     {"class A: pass\n", 1, 1, 0, 13, "A"},
+    {"class A(B):\n    x = 1\n", 1, 1, 0, 11, "A"},
+    {"a = 1\nif b.any():\n    c = 1\n", 2, 2, 0, 11, "b.any()"},
     {"return_ = 1\nassert (x)\n", 2, 2, 0, 10, "x"},
     /* a method call in a chain over several lines begins at its own name */
     {"y = (x\n    .sum()\n    .item())\n", 3, 3, 5, 11, "x\n    .sum()\n    .item()"},
