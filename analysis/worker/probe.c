@@ -16,8 +16,9 @@ static const char script[] =
     "import os, sys, sysconfig as s\n"
     "print('version', '.'.join(map(str, sys.version_info[:3])))\n"
     "print('minor', sys.version_info >= (3, 10) and sys.implementation.name == 'cpython')\n"
-    "print('exec', os.path.exists(os.path.join(sys.base_prefix, 'conda-meta')) or sys.base_prefix.startswith('/nix/') "
-    "or bool(s.get_config_var('Py_GIL_DISABLED')))\n"
+    "print('exec', os.path.exists(os.path.join(sys.base_prefix, 'conda-meta')) or "
+    "sys.base_prefix.startswith('/nix/'))\n"
+    "print('threads', bool(s.get_config_var('Py_GIL_DISABLED')))\n"
     "name = s.get_config_var('INSTSONAME') or s.get_config_var('LDLIBRARY') or ''\n"
     "v = 'libpython%d.%d.so.1.0' % sys.version_info[:2]\n"
     "exe = os.path.dirname(os.path.realpath(sys.executable))\n"
@@ -85,7 +86,7 @@ int gg_probe_python(gg_probe *out, const char *python, char *why, size_t why_siz
     char output[MAX_OUTPUT_BYTES], *rest = NULL;
     *out = (gg_probe){{0}, {0}, false};
     if (run(python, output, sizeof(output), why, why_size) != 0) return -1;
-    bool supported = false;
+    bool supported = false, free_threaded = false;
     for (char *line = strtok_r(output, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
         if (strncmp(line, "version ", 8) == 0)
             snprintf(out->version, sizeof(out->version), "%s", line + 8);
@@ -93,10 +94,16 @@ int gg_probe_python(gg_probe *out, const char *python, char *why, size_t why_siz
             supported = true;
         else if (strcmp(line, "exec True") == 0)
             out->prefers_exec = true;
+        else if (strcmp(line, "threads True") == 0)
+            free_threaded = true;
         else if (strncmp(line, "lib ", 4) == 0 && out->libpython[0] == '\0')
             snprintf(out->libpython, sizeof(out->libpython), "%s", line + 4);
     }
-    if (supported) return 0;
+    if (supported && !free_threaded) return 0;
+    if (free_threaded) { /* it cannot load modules of the stable ABI */
+        snprintf(why, why_size, "%.700s is a free-threaded Python: graphglue-lsp needs the ordinary build", python);
+        return -1;
+    }
     snprintf(why, why_size, "%.700s is Python %s: graphglue-lsp needs CPython 3.10 or later", python,
              out->version[0] ? out->version : "of an unknown version");
     return -1;

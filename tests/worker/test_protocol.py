@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import struct
 import subprocess
 import sys
@@ -170,6 +171,29 @@ def test_what_is_no_python_is_told(python: str) -> None:
     assert ready["torch"] is None
     assert python in ready["torch_error"]
     assert worker.process.wait(20) == 1
+    worker.close()
+
+
+def test_missing_host_module_is_told(tmp_path: Path) -> None:
+    built = Path(find_worker()).parent
+    installed = built.parent / "lib" / "graphglue"
+    shutil.copy(built / "graphglue-worker", tmp_path)
+    support = installed if installed.exists() else built
+    shutil.copytree(support / "graphglue_worker", tmp_path / "graphglue_worker")
+    worker = Worker(program=str(tmp_path / "graphglue-worker"))
+    ready = worker.read()
+    assert (ready["op"], ready["torch"]) == ("ready", None)
+    assert "reinstall graphglue-lsp" in ready["torch_error"]
+    assert worker.process.wait(20) == 1
+    worker.close()
+
+
+def test_a_program_that_only_says_it_is_free_threaded(tmp_path: Path) -> None:
+    fake = tmp_path / "python3t"
+    fake.write_text("#!/bin/sh\nprintf 'version 3.13.1\\nminor True\\nexec False\\nthreads True\\n'\n")
+    fake.chmod(0o755)
+    worker = Worker(python=str(fake))
+    assert "free-threaded" in worker.read()["torch_error"]
     worker.close()
 
 

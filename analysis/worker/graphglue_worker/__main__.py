@@ -1,6 +1,7 @@
 """Start of the worker: ``python graphglue_worker/__main__.py --fd N [--workspace DIR]…`` (run by graphglue-worker)."""
 
 import argparse
+import json
 import os
 import sys
 
@@ -16,9 +17,19 @@ def main() -> int:
     parser.add_argument("--fd", type=int, default=3)
     parser.add_argument("--workspace", action="append", default=[])
     options = parser.parse_args()
-    from graphglue_worker import zygote
-
+    try:
+        from graphglue_worker import zygote
+    except ImportError as e:
+        return _report(options.fd, f"{sys.executable} cannot load graphglue-lsp's host module ({e}): reinstall graphglue-lsp")
     return zygote.serve(options.fd, options.workspace)
+
+
+def _report(fd: int, error: str) -> int:
+    """The one frame that needs no host module: why there is no worker."""
+    frame = {"op": "ready", "torch": None, "torch_error": error, "registry": None, "cuda": None}
+    body = json.dumps(frame).encode()
+    os.write(fd, len(body).to_bytes(4, "big") + body)
+    return 1
 
 
 if __name__ == "__main__":
