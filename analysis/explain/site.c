@@ -14,7 +14,8 @@ static bool has_aggravation(const gg_site *site, const char *id) {
 
 typedef enum effect {
     SPLITS,          /* the graph ends here and another begins */
-    LOOP_HERE,       /* the whole function runs eagerly: a loop around the site */
+    LOOP_HERE,       /* the function runs eagerly: a loop around the site */
+    REST_HERE,       /* the same, but only what follows an earlier break */
     LOOP_IN_CALLER,  /* the same, for a function that calls this one in a loop */
     CONTEXT_MANAGER, /* … a context manager */
     TRY_HERE,        /* … a try block */
@@ -22,35 +23,36 @@ typedef enum effect {
 } effect;
 
 static effect effect_of(const gg_site *site, const gg__subject *subject) {
-    if (has_aggravation(site, "GB7000") || (site->skip && site->in_loop))
-        return subject->in_loop ? LOOP_HERE : LOOP_IN_CALLER;
+    if (has_aggravation(site, "GB7000") || (site->skip && site->in_loop)) {
+        if (!subject->in_loop) return LOOP_IN_CALLER;
+        /* After a break the rest of a function is a frame of its own, and it is that one that is given up. */
+        bool resumed = gg_str_contains(site->reason, GG_STR("frame skipped: torch_dynamo_resume_in_"));
+        return resumed ? REST_HERE : LOOP_HERE;
+    }
     if (has_aggravation(site, "GB0066")) return CONTEXT_MANAGER;
     if (!site->skip) return SPLITS;
     return subject->in_try ? TRY_HERE : SKIPS;
 }
 
 /* ---- one line ---- */
-static void put_short_effect(gg__writer *w, effect e) {
+static const char *short_effect(effect e) {
     switch (e) {
     case SPLITS:
-        gg__put(w, "the graph splits here");
-        break;
+        return "the graph splits here";
     case LOOP_HERE:
-        gg__put(w, "in a loop, so the whole function runs uncompiled");
-        break;
+        return "in a loop, so the whole function runs uncompiled";
+    case REST_HERE:
+        return "in a loop, so the rest of the function runs uncompiled";
     case LOOP_IN_CALLER:
-        gg__put(w, "in a caller's loop, so that caller runs uncompiled");
-        break;
+        return "in a caller's loop, so that caller runs uncompiled";
     case CONTEXT_MANAGER:
-        gg__put(w, "in a `with` block, so the whole function runs uncompiled");
-        break;
+        return "in a `with` block, so the function runs uncompiled";
     case TRY_HERE:
-        gg__put(w, "in a `try` block, so the whole function runs uncompiled");
-        break;
+        return "in a `try` block, so the function runs uncompiled";
     case SKIPS:
-        gg__put(w, "the whole function runs uncompiled");
-        break;
+        return "the function runs uncompiled";
     }
+    return "the graph splits here";
 }
 
 static gg_str finish(gg__writer *w, gg_arena *arena) {
@@ -80,7 +82,7 @@ gg_str gg__explain_summary(const gg_site *site, const gg_tree *tree, gg_arena *a
         gg__put_words(&w, site->type.len > 0 ? site->type : GG_STR("Dynamo stops here"));
     }
     gg__put(&w, ": ");
-    put_short_effect(&w, effect_of(site, &subject));
+    gg__put(&w, short_effect(effect_of(site, &subject)));
     return finish(&w, arena);
 }
 
@@ -119,40 +121,47 @@ static void put_function(gg__writer *w, const gg_site *site) {
     }
 }
 
+/* Which part of a function is given up is known for loops only; elsewhere an earlier break may have been the start of it. */
+#define OR_THE_REST ", or what was left of it after an earlier break,"
+
 static void put_effect(gg__writer *w, const gg_site *site, effect e) {
     switch (e) {
     case SPLITS:
-        gg__put(w, "the graph is split here. What comes before is one graph, this runs in plain Python, and what "
-                   "follows, if anything, is captured anew: "
-                   "nothing is fused across the gap, and every call pays for the way out and back in.");
-        break;
+        gg__put(
+            w,
+            "the graph is split here. What comes before is one graph, this runs in plain Python, and what follows, if "
+            "anything, is captured anew: nothing is fused across the gap, and every call pays for the way out and back "
+            "in.");
+        return;
     case LOOP_HERE:
         gg__put(w, "it lies in a loop, and Dynamo cannot go on from the middle of one. So all of ");
         put_function(w, site);
-        gg__put(w, " runs in plain Python, also what is before and after the loop; only functions it calls are "
-                   "compiled, each by itself.");
+        gg__put(w, " runs in plain Python, also what is before and after the loop");
+        break;
+    case REST_HERE:
+        gg__put(w, "it lies in a loop, and Dynamo cannot go on from the middle of one. So everything in ");
+        put_function(w, site);
+        gg__put(w, " after the previous break runs in plain Python, also what is before and after the loop");
         break;
     case LOOP_IN_CALLER:
-        gg__put(w, "a caller reaches it from a loop, and Dynamo cannot go on from the middle of one. So that caller "
-                   "runs in plain Python as a "
-                   "whole; only functions it calls are compiled, each by itself.");
+        gg__put(w, "a caller reaches it from a loop, and Dynamo cannot go on from the middle of one. So that "
+                   "caller" OR_THE_REST " runs in plain Python");
         break;
     case CONTEXT_MANAGER:
-        gg__put(w, "it lies in a `with` block whose context manager Dynamo cannot leave and enter again. So the whole "
-                   "function around that block runs "
-                   "in plain Python.");
+        gg__put(w, "it lies in a `with` block whose context manager Dynamo cannot leave and enter again. So the "
+                   "function around "
+                   "that block" OR_THE_REST " runs in plain Python");
         break;
     case TRY_HERE:
-        gg__put(w, "it lies in a `try` block, and Dynamo cannot go on from the middle of one. So all of ");
+        gg__put(w, "it lies in a `try` block, and Dynamo cannot go on from the middle of one. So ");
         put_function(w, site);
-        gg__put(w, " runs in plain Python.");
+        gg__put(w, OR_THE_REST " runs in plain Python");
         break;
     case SKIPS:
-        gg__put(w, "Dynamo gives up the whole function that it was tracing here: it runs in plain Python, and only "
-                   "functions it calls are "
-                   "compiled, each by itself.");
+        gg__put(w, "Dynamo gives up the function it was capturing here: it" OR_THE_REST " runs in plain Python");
         break;
     }
+    gg__put(w, ". Functions called from there are still compiled, each by itself.");
 }
 
 static void put_number(gg__writer *w, size_t n) {

@@ -224,6 +224,8 @@ static void test_cost(void **state) {
     assert_has(words, "it lies in a loop");
     assert_has(words, "all of `f` runs in plain Python");
     assert_has(words, "4 times");
+    f.site.reason = GG_STR("…\n  Developer debug context: frame skipped: torch_dynamo_resume_in_f_at_2 (w.py line 2)");
+    assert_has(explain(&f, true), "everything in `f` after the previous break");
     done(&f);
 
     f = site_at(program, "open(x)", "GB0059"); /* the loop is before it: it must be a caller's */
