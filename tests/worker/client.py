@@ -24,7 +24,9 @@ def find_worker() -> str:
     if given:
         return os.path.abspath(given)
     build = os.path.join(ROOT, "build")
-    found = [os.path.join(build, d, "bin", "graphglue-worker") for d in (os.listdir(build) if os.path.isdir(build) else [])]
+    found = [
+        os.path.join(build, d, "bin", "graphglue-worker") for d in (os.listdir(build) if os.path.isdir(build) else [])
+    ]
     found = [p for p in found if os.access(p, os.X_OK)]
     if not found:
         raise FileNotFoundError("no graphglue-worker in build/*/bin: build it, or set GRAPHGLUE_WORKER")

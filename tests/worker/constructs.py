@@ -84,7 +84,9 @@ def main() -> int:
         for name in names:
             job = capture(worker, folder, prelude, name, table[name])
             found = differences(table[name], job)
-            ran = bool(job.entries) and not any(f.startswith(("no entry", "eager_error", "timeout", "crashed")) for f in found)
+            ran = bool(job.entries) and not any(
+                f.startswith(("no entry", "eager_error", "timeout", "crashed")) for f in found
+            )
             for what in ("breaks", "ids", "graphs"):
                 agree[what] += ran and not any(f.startswith(what + " ") for f in found)
             agree["all"] += not found
@@ -93,7 +95,10 @@ def main() -> int:
                 if options.v:
                     print(job.done["output"], json.dumps(job.entries, indent=1)[:6000])
         worker.close()
-    print(f"{len(names)} constructs; agree on: " + ", ".join(f"{k} {v} ({100 * v / len(names):.1f} %)" for k, v in agree.items()))
+    print(
+        f"{len(names)} constructs; agree on: "
+        + ", ".join(f"{k} {v} ({100 * v / len(names):.1f} %)" for k, v in agree.items())
+    )
     return 0
 
 

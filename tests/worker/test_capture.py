@@ -19,7 +19,9 @@ INPUTS = "\ndef graphglue_inputs():\n    yield 'f', {callee}, ({args},), {{}}\n"
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 
 
-def capture(worker: Worker, write: Write, body: str, callee: str = "f", args: str = "torch.ones(4, 4)", **keys: Any) -> Frame:
+def capture(
+    worker: Worker, write: Write, body: str, callee: str = "f", args: str = "torch.ones(4, 4)", **keys: Any
+) -> Frame:
     """Capture one entry whose code starts on line 3."""
     job = worker.capture(write(HEAD + body + INPUTS.format(callee=callee, args=args)), **keys)
     assert job.done["status"] == "ok", job.done
@@ -57,7 +59,12 @@ def test_skipped_frame_is_no_empty_capture(worker: Worker, write: Write) -> None
     entry = capture(worker, write, "def f(x):\n    for i in range(2):\n        x = x + x.sum().item()\n    return x\n")
     assert (entry["status"], entry["graphs"]) == ("breaks", 0)
     record = entry["breaks"][0]
-    assert (record["id"], record["kind"], record["in_loop"], record["aggravations"]) == ("GB0124", "skip", True, ["GB7000"])
+    assert (record["id"], record["kind"], record["in_loop"], record["aggravations"]) == (
+        "GB0124",
+        "skip",
+        True,
+        ["GB7000"],
+    )
 
 
 def test_print_as_the_last_line_breaks_one_graph(worker: Worker, write: Write) -> None:
@@ -122,7 +129,13 @@ def f(x, n=3, name="a"):
     return h + later
 """
     facts = (record := capture(worker, write, body)["breaks"][0])["facts"]
-    assert facts["h"] == {"kind": "tensor", "dtype": "torch.float16", "shape": [4, 4], "requires_grad": False, "device": "cpu"}
+    assert facts["h"] == {
+        "kind": "tensor",
+        "dtype": "torch.float16",
+        "shape": [4, 4],
+        "requires_grad": False,
+        "device": "cpu",
+    }
     kinds = {"n": "int", "name": "str", "pair": "tuple", "table": "dict", "none": "none"}
     assert {k: facts[k]["kind"] for k in kinds} == kinds
     assert (record["value"]["kind"], record["value"]["dtype"], record["value"]["shape"]) == ("tensor", "torch.bool", [])
@@ -133,7 +146,10 @@ def test_parts_of_the_message(worker: Worker, write: Write) -> None:
     record = capture(worker, write, "def f(x):\n    x = x + x.sum().item()\n    return x\n")["breaks"][0]
     assert record["type"] == "Unsupported Tensor.item() call with capture_scalar_outputs=False"
     assert record["reason"].startswith(record["type"])
-    assert record["explanation"] == "Dynamo does not support tracing `Tensor.item()` with config.capture_scalar_outputs=False."
+    assert (
+        record["explanation"]
+        == "Dynamo does not support tracing `Tensor.item()` with config.capture_scalar_outputs=False."
+    )
     assert "item" in record["context"]
     assert record["hints"]
 
@@ -168,7 +184,12 @@ def test_results_that_change_from_run_to_run_are_not_judged(worker: Worker, writ
 def test_state_of_one_run_does_not_reach_the_next(worker: Worker, write: Write) -> None:
     body = "CALLS = 0\ndef f(x):\n    global CALLS\n    CALLS += 1\n    return x * CALLS\n"
     job = worker.capture(
-        write(HEAD + body + INPUTS.format(callee="f", args="torch.ones(2)") + "    yield 'again', f, (torch.ones(2),), {}\n")
+        write(
+            HEAD
+            + body
+            + INPUTS.format(callee="f", args="torch.ones(2)")
+            + "    yield 'again', f, (torch.ones(2),), {}\n"
+        )
     )
     assert [e["status"] for e in job.entries.values()] == ["captured", "captured"]
     assert len({str(e["ops"]) for e in job.entries.values()}) == 1
@@ -240,7 +261,11 @@ def f(x):
     return shelf.apply(g, x * 2)
 """
     stack = capture(worker, write, body)["breaks"][0]["stack"]
-    assert [(f["function"], f["origin"]) for f in stack] == [("g", "workspace"), ("apply", "library"), ("f", "workspace")]
+    assert [(f["function"], f["origin"]) for f in stack] == [
+        ("g", "workspace"),
+        ("apply", "library"),
+        ("f", "workspace"),
+    ]
 
 
 MODELS = {"t5": 4, "whisper": 4, "bart": 4, "biogpt": 3, "layoutlmv3": 3, "phi3_longrope": 6}

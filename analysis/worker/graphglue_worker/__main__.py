@@ -20,7 +20,9 @@ def main() -> int:
     try:
         from graphglue_worker import zygote
     except ImportError as e:
-        return _report(options.fd, f"{sys.executable} cannot load graphglue-lsp's host module ({e}): reinstall graphglue-lsp")
+        return _report(
+            options.fd, f"{sys.executable} cannot load graphglue-lsp's host module ({e}): reinstall graphglue-lsp"
+        )
     return zygote.serve(options.fd, options.workspace)
 
 

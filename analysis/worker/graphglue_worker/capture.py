@@ -92,7 +92,11 @@ def call_compiled(compiled: Callable[..., Any], args: tuple[Any, ...], kwargs: d
 
 
 def run_callable(
-    fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], on_break: OnBreak | None = None, again: Counter | None = None
+    fn: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    on_break: OnBreak | None = None,
+    again: Counter | None = None,
 ) -> tuple[Any, Counter, Watch]:
     """Call `fn` compiled with the counting backend.  Returns its result, the graphs and what was heard; raises what it raises.
 

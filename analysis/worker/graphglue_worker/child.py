@@ -123,7 +123,9 @@ class Child:
 
     def _finish(self, done: dict[str, Any] | None) -> dict[str, Any]:
         """Reap the process, end what it left behind, and say how the job ended."""
-        while self.printed >= 0 and len(self.output) < OUTPUT_KEPT_BYTES and select.select([self.printed], [], [], 0)[0]:
+        while (
+            self.printed >= 0 and len(self.output) < OUTPUT_KEPT_BYTES and select.select([self.printed], [], [], 0)[0]
+        ):
             self._take_output()
         self._end_group()
         _, wait_status = os.waitpid(self.pid, 0)

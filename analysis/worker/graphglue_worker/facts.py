@@ -11,7 +11,15 @@ from typing import Any
 import torch
 
 MAX_NAMES = 64
-_PLAIN = ((bool, "bool"), (int, "int"), (float, "float"), (str, "str"), (list, "list"), (tuple, "tuple"), (dict, "dict"))
+_PLAIN = (
+    (bool, "bool"),
+    (int, "int"),
+    (float, "float"),
+    (str, "str"),
+    (list, "list"),
+    (tuple, "tuple"),
+    (dict, "dict"),
+)
 Fact = dict[str, Any]
 
 

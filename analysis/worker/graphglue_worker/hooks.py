@@ -11,12 +11,13 @@ Private names of torch are used in this file and in ``facts`` only, and looked f
 torch      where a break is logged
 =========  ====================================================================
 2.13       ``InstructionTranslatorBase.log_graph_break(code_options, reason, exc)``
-2.9, 2.10  the same method with ``user_stack`` instead of ``exc``
-2.8        ``symbolic_convert.log_graph_break(code_options, reason, exc_info, user_stack)``; a loop is told by ``SkipFrame`` afterwards
+2.9, 2.10  the same method with ``user_stack`` instead of ``exc``; a loop is told by ``SkipFrame`` afterwards
+2.8        the function ``symbolic_convert.log_graph_break(code_options, reason, exc_info, user_stack)``; the same
 =========  ====================================================================
 """
 
 import functools
+import inspect
 import json
 import os
 import re
@@ -140,7 +141,9 @@ def _parts(error: BaseException) -> tuple[BaseException, list[str]]:
     """The root cause of a chain of breaks, and all messages of the chain, the root's first."""
     parts = [p.strip("\n") for p in _message(error).split(SEPARATOR)]
     cause = error.__cause__
-    while len(parts) < 8 and isinstance(cause, exc.Unsupported):  # torch 2.8 chains exceptions, later ones join messages
+    while len(parts) < 8 and isinstance(
+        cause, exc.Unsupported
+    ):  # torch 2.8 chains exceptions, later ones join messages
         error = cause
         if _message(error) not in parts:
             parts.insert(0, _message(error))
@@ -205,7 +208,7 @@ def _commit(error: BaseException, moment: Moment, skip: bool) -> None:
     if key in _listener.told:
         return
     _listener.told.add(key)
-    if _METHOD:
+    if _AT_ONCE:
         _listener.on_break(record)
     else:
         _listener.held.append(record)  # whether the frame is skipped is known when its conversion ends
@@ -288,19 +291,21 @@ def _conversion_failed(error: Exception, frame: Any) -> None:
 
 
 def _wrap_skip_frame(cls: type) -> None:
-    """torch 2.8 logs a break, then skips the frame because the break lies in a loop."""
+    """Up to torch 2.10 a break is logged, and then the frame skipped because the break lies in a loop."""
     original = cls.__init__
 
     @functools.wraps(original)
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
         original(self, *args, **kwargs)
-        if _listener is not None and _listener.held and args and "in a for/while loop" in str(args[0]):
+        if _listener is not None and _listener.held and args and "for/while loop" in str(args[0]):
             _listener.held[-1].update(kind="skip", in_loop=True, aggravations=[LOOP_ID])
 
     cls.__init__ = __init__  # type: ignore[misc]
 
 
-_METHOD = hasattr(symbolic_convert.InstructionTranslatorBase, "log_graph_break")
+_LOG = getattr(symbolic_convert.InstructionTranslatorBase, "log_graph_break", None)
+# Where the exception is handed over, it already says whether the frame will be skipped.
+_AT_ONCE = _LOG is not None and "exc" in inspect.signature(_LOG).parameters
 
 
 def listen(on_break: Callable[[Record], None], on_error: Callable[[BaseException], None]) -> None:
@@ -312,11 +317,11 @@ def listen(on_break: Callable[[Record], None], on_error: Callable[[BaseException
         return
     for cls in _breaks():
         _wrap_init(cls)
-    if _METHOD:
-        base = symbolic_convert.InstructionTranslatorBase
-        base.log_graph_break = _wrap_log(base.log_graph_break)  # type: ignore[method-assign]
+    if _LOG is not None:
+        symbolic_convert.InstructionTranslatorBase.log_graph_break = _wrap_log(_LOG)  # type: ignore[method-assign]
     elif hasattr(symbolic_convert, "log_graph_break"):
         symbolic_convert.log_graph_break = _wrap_log(symbolic_convert.log_graph_break)
+    if not _AT_ONCE and hasattr(exc, "SkipFrame"):
         _wrap_skip_frame(exc.SkipFrame)
     convert_frame.ConvertFrameAssert.__call__ = _wrap_converter(convert_frame.ConvertFrameAssert.__call__)  # type: ignore[method-assign]
     _skip_guard_timing()

@@ -38,7 +38,9 @@ def origin(path: str) -> str:
     if not installed and real.startswith(_STDLIB):
         return "stdlib"
     # An environment may lie inside the workspace (.venv), but not the workspace inside an environment's library.
-    inside = any(real.startswith(r) and not (_ENVIRONMENT.startswith(r) and real.startswith(_ENVIRONMENT)) for r in _roots)
+    inside = any(
+        real.startswith(r) and not (_ENVIRONMENT.startswith(r) and real.startswith(_ENVIRONMENT)) for r in _roots
+    )
     return "workspace" if inside and not installed else "library"
 
 

@@ -15,7 +15,12 @@ from graphglue_worker import wire
 # Imported before the first fork, so that no job pays for it.
 _PRELOAD = ("capture", "compare", "facts", "forks", "hooks", "inputs", "job", "overlay", "positions", "verify")
 # A user's environment may switch off what is measured here.
-_SWITCHES = ("TORCHDYNAMO_DISABLE", "TORCH_COMPILE_DISABLE", "TORCH_COMPILE_FORCE_DISABLE_CACHES", "TORCH_COMPILE_JOB_ID")
+_SWITCHES = (
+    "TORCHDYNAMO_DISABLE",
+    "TORCH_COMPILE_DISABLE",
+    "TORCH_COMPILE_FORCE_DISABLE_CACHES",
+    "TORCH_COMPILE_JOB_ID",
+)
 
 
 def ready() -> dict[str, Any]:
