@@ -340,8 +340,10 @@ def plain(value: Any) -> Any:
     return [plain(v) for v in value] if isinstance(value, list | tuple) else value
 
 
-def capabilities(weak: bool = False, encodings: Sequence[str] | None = None) -> types.ClientCapabilities:
-    """Those of a capable editor, or of one that has neither resolve, progress nor Markdown."""
+def capabilities(
+    weak: bool = False, encodings: Sequence[str] | None = None, pull: bool = False
+) -> types.ClientCapabilities:
+    """Those of a capable editor, or of one that has neither resolve, progress nor Markdown; `pull`: it asks for diagnostics."""
     general = types.GeneralClientCapabilities(
         position_encodings=[types.PositionEncodingKind(e) for e in encodings] if encodings else None
     )
@@ -366,7 +368,7 @@ def capabilities(weak: bool = False, encodings: Sequence[str] | None = None) -> 
             apply_edit=True,
             configuration=True,
             workspace_folders=True,
-            diagnostics=types.DiagnosticWorkspaceClientCapabilities(refresh_support=True),
+            diagnostics=types.DiagnosticWorkspaceClientCapabilities(refresh_support=True) if pull else None,
             workspace_edit=types.WorkspaceEditClientCapabilities(document_changes=True),
         ),
         text_document=types.TextDocumentClientCapabilities(
@@ -374,7 +376,7 @@ def capabilities(weak: bool = False, encodings: Sequence[str] | None = None) -> 
             publish_diagnostics=types.PublishDiagnosticsClientCapabilities(
                 related_information=True, version_support=True, code_description_support=True, data_support=True
             ),
-            diagnostic=types.DiagnosticClientCapabilities(),
+            diagnostic=types.DiagnosticClientCapabilities() if pull else None,
             hover=types.HoverClientCapabilities(content_format=[types.MarkupKind.Markdown, types.MarkupKind.PlainText]),
             code_action=types.CodeActionClientCapabilities(
                 code_action_literal_support=types.ClientCodeActionLiteralOptions(

@@ -8,29 +8,48 @@ from lsprotocol import types
 
 
 async def pull(client, uri, previous=None):
-    params = types.DocumentDiagnosticParams(
-        text_document=types.TextDocumentIdentifier(uri=uri), previous_result_id=previous
-    )
+    document = types.TextDocumentIdentifier(uri=uri)
+    params = types.DocumentDiagnosticParams(text_document=document, previous_result_id=previous)
     return await asyncio.wait_for(client.text_document_diagnostic_async(params), support.DEADLINE)
 
 
 async def test_same_as_pushed(start):
     client = await start(trusted=True)
+    pushed = await client.saved(client.open("model.py", programs.BRANCH))
+    client = await start(trusted=True, pull=True)
     uri = client.open("model.py", programs.BRANCH)
-    pushed = await client.saved(uri)
+    client.save(uri)
+    await client.sync()
     report = await pull(client, uri)
     assert isinstance(report, types.RelatedFullDocumentDiagnosticReport)
-    assert [(d.code, d.range) for d in report.items] == [(d.code, d.range) for d in pushed]
+    assert [(d.code, d.range, d.message) for d in report.items] == [(d.code, d.range, d.message) for d in pushed]
+    assert not client.published, "a client that asks is not told as well"
 
 
 async def test_refresh_is_asked_for_after_a_capture(start):
-    client = await start(trusted=True)
+    client = await start(trusted=True, pull=True)
     uri = client.open("model.py", programs.BRANCH)
-    await client.saved(uri)
+    assert list((await pull(client, uri)).items) == []
+    client.save(uri)
     await client.until("workspace/diagnostic/refresh", lambda: client.diagnostic_refresh_count)
+    assert [d.code for d in (await pull(client, uri)).items] == ["GB0170"]
+
+
+async def test_unchanged(start):
+    client = await start(trusted=True, pull=True)
+    uri = client.open("model.py", programs.BRANCH)
+    client.save(uri)
+    await client.sync()
+    first = await pull(client, uri)
+    again = await pull(client, uri, first.result_id)
+    assert isinstance(again, types.RelatedUnchangedDocumentDiagnosticReport)
+    assert again.result_id == first.result_id
+    client.edit(
+        uri, [types.TextDocumentContentChangePartial(range=client.find(uri, "import torch"), text="import torch ")]
+    )
+    assert isinstance(await pull(client, uri, first.result_id), types.RelatedFullDocumentDiagnosticReport)
 
 
 async def test_of_what_is_not_open(start):
-    client = await start()
-    report = await pull(client, client.uri("never.py"))
-    assert list(report.items) == []
+    client = await start(pull=True)
+    assert list((await pull(client, client.uri("never.py"))).items) == []
