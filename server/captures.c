@@ -1,0 +1,286 @@
+/* Captures of documents: what is sent to the worker, and frames back into findings.  Loop thread only, but for the grouping job.
+ *
+ * A capture notes the changes made to the document while it runs, and carries its results through them.  Frames are kept as they came;
+ * grouping them into sites reads library files, so it is a job.  One grouping runs at a time; what arrives meanwhile is grouped next. */
+#include "server/session.h"
+
+typedef struct gg_capture {
+    gg_document *document; /* NULL once it was closed or the capture was given up */
+    gg_session *session;
+    gg_workspace *workspace;
+    gg_worker *worker;
+    json_int_t job;
+    gg_text *text;
+    char *path;
+    GG_LIST(gg_change) changes; /* since text */
+    json_t *entries;            /* finished ones */
+    json_t *partial;            /* {"name":…, "breaks":[…]} of the one that runs; NULL */
+    char *failure;
+    char *output;
+    bool done, grouping, again, canceled;
+    bool streams; /* the first capture of a document shows what it finds as it comes; later ones replace all at once */
+    gg_progress *progress;
+} gg_capture;
+
+typedef struct grouping {
+    gg_capture *capture;
+    json_t *entries; /* deep copy: jansson values are not shared between threads */
+    char *failure;
+    gg_text *text;
+    char *path;
+    const gg_registry *registry; /* outlives jobs: freed after they end */
+    gg_findings *out;
+} grouping;
+
+void gg__capture_note_change(struct gg_capture *capture, gg_change change) {
+    gg_list_push(&capture->changes, change);
+}
+
+static void free_capture(gg_capture *c) {
+    gg_session *session = c->session;
+    gg_progress_end(c->progress);
+    gg_text_unref(&c->text);
+    gg_list_clear(&c->changes);
+    json_decref(c->entries);
+    json_decref(c->partial);
+    gg_free(c->failure);
+    gg_free(c->path);
+    gg_free(c);
+    session->captures--;
+}
+
+/* ---- the grouping job ---------------------------------------------------------------------------------------------------- */
+
+static gg_span line_span(const gg_text *text, uint32_t line) {
+    gg_str content = gg_text_line(text, line ? line - 1 : 0);
+    gg_str body = gg_str_trim(content);
+    if (body.len == 0)
+        return (gg_span){gg_text_line_start(text, line ? line - 1 : 0), gg_text_line_start(text, line ? line - 1 : 0)};
+    uint32_t start = (uint32_t)(body.ptr - gg_text_bytes(text).ptr);
+    return (gg_span){start, start + (uint32_t)body.len};
+}
+
+/* Where an entry is marked: its class or function when that lies in the document, else the first line. */
+static gg_span entry_span(const grouping *g, const gg_entry *entry) {
+    return line_span(g->text, entry->line && gg_str_is(entry->file, g->path) ? entry->line : 1);
+}
+
+static const gg_entry *entry_named(const gg_findings *f, gg_str name) {
+    for (size_t i = 0; i < f->entry_count; i++)
+        if (gg_str_equal(f->entries[i].name, name)) return &f->entries[i];
+    return NULL;
+}
+
+static void add_problem(gg_findings *f, gg_span span, int severity, const char *code, gg_str message) {
+    f->problems[f->problem_count++] = (gg_problem){span, severity, code, gg_arena_str(f->arena, message)};
+}
+
+static void find_problems(const grouping *g, gg_findings *f) {
+    f->problems = GG_ARENA_ARRAY(f->arena, gg_problem, f->entry_count + 1);
+    if (g->failure) add_problem(f, line_span(g->text, 1), 1, "capture", gg_str_from(g->failure));
+    for (size_t i = 0; i < f->entry_count; i++) {
+        const gg_entry *e = &f->entries[i];
+        if (e->message.len == 0 || e->status == GG_ENTRY_CAPTURED || e->status == GG_ENTRY_NOTHING) continue;
+        int severity = e->status == GG_ENTRY_NO_INPUTS ? 4 : e->status == GG_ENTRY_BREAKS ? 3 : 1;
+        gg_str said = gg_arena_printf(f->arena, "%.*s: %.*s", GG_STR_ARG(e->name), GG_STR_ARG(e->message));
+        add_problem(f, entry_span(g, e), severity, gg_entry_status_name(e->status), said);
+    }
+}
+
+static void group(void *data) {
+    grouping *g = data;
+    gg_error err = {0};
+    gg_arena *arena = gg_arena_new();
+    gg_findings *f = GG_ARENA_NEW(arena, gg_findings);
+    *f = (gg_findings){.refs = 1, .arena = arena, .text = gg_text_ref(g->text)};
+    g->out = f;
+    size_t total = json_array_size(g->entries);
+    f->entries = GG_ARENA_ARRAY(arena, gg_entry, total);
+    for (size_t i = 0; i < total; i++) {
+        if (gg_entry_decode(&f->entries[f->entry_count], json_array_get(g->entries, i), arena, &err) == 0)
+            f->entry_count++;
+        else
+            gg_log(GG_LOG_ERROR, "the worker sent a malformed entry: %s", err.message);
+    }
+    if (gg_tree_parse(&f->tree, g->text, NULL, NULL, 0, NULL, &err) == 0) {
+        gg_sources *sources = gg_sources_new();
+        gg_sources_put(sources, gg_str_from(g->path), g->text, f->tree);
+        f->sites = gg_sites_group(f->entries, f->entry_count, sources, g->registry, arena);
+        gg_sources_free(sources);
+    }
+    f->site_spans = GG_ARENA_ARRAY(arena, gg_span, f->sites.len);
+    f->local = GG_ARENA_ARRAY(arena, bool, f->sites.len);
+    for (size_t i = 0; i < f->sites.len; i++) {
+        const gg_site *site = &f->sites.items[i];
+        const gg_entry *entry = site->entry_count ? entry_named(f, site->entries[0]) : NULL;
+        f->local[i] = gg_str_is(site->file, g->path);
+        f->site_spans[i] = f->local[i] ? site->span : entry ? entry_span(g, entry) : line_span(g->text, 1);
+    }
+    find_problems(g, f);
+}
+
+static void start_grouping(gg_capture *c);
+
+static void on_grouped(void *data) {
+    grouping *g = data;
+    gg_capture *c = g->capture;
+    c->grouping = false;
+    gg_document *document = c->document;
+    if (document) {
+        gg_document_offer_tree(document, g->out->tree);
+        gg_document_set_findings(document, g->out, c->changes.items, c->changes.len);
+    } else {
+        gg_findings_unref(&g->out);
+    }
+    json_decref(g->entries);
+    gg_text_unref(&g->text);
+    gg_free(g->failure);
+    gg_free(g->path);
+    gg_free(g);
+    if (c->again) {
+        start_grouping(c);
+        return;
+    }
+    if (!c->done) return;
+    gg_session *session = c->session;
+    bool once_more = false;
+    if (document) {
+        document->capture = NULL;
+        once_more = document->capture_again;
+        document->capture_again = false;
+    }
+    free_capture(c);
+    if (session->pulls && GG_HAS(session, PULL_REFRESH))
+        gg_request_take(session, "workspace/diagnostic/refresh", NULL, NULL, NULL);
+    if (once_more) gg_capture_start(document);
+}
+
+static void start_grouping(gg_capture *c) {
+    if (!c->streams && !c->done) return;
+    c->again = c->grouping;
+    if (c->grouping) return;
+    grouping *g = gg_calloc(1, sizeof(grouping));
+    *g = (grouping){.capture = c,
+                    .entries = json_deep_copy(c->entries),
+                    .text = gg_text_ref(c->text),
+                    .path = gg_str_dup(gg_str_from(c->path)),
+                    .registry = c->workspace ? c->workspace->registry : NULL};
+    if (c->partial) json_array_append_new(g->entries, json_deep_copy(c->partial));
+    if (c->failure) g->failure = gg_str_dup(gg_str_from(c->failure));
+    c->grouping = true;
+    gg_job_start(c->session, group, on_grouped, g);
+}
+
+/* ---- frames ------------------------------------------------------------------------------------------------------------------ */
+
+static void on_break(gg_capture *c, const json_t *frame) {
+    const char *name = json_string_value(json_object_get(frame, "entry"));
+    if (c->partial == NULL)
+        c->partial = json_pack("{s:s, s:s, s:s, s:i, s:[], s:[]}", "name", name ? name : "", "inputs", "none", "status",
+                               "breaks", "graphs", 0, "ops", "breaks");
+    json_array_append(json_object_get(c->partial, "breaks"), json_object_get(frame, "break"));
+    gg_progress_say(c->progress, "graph breaks found");
+    start_grouping(c);
+}
+
+static void on_frame(void *data, const char *op, const json_t *frame) {
+    gg_capture *c = data;
+    if (strcmp(op, "break") == 0) on_break(c, frame);
+    if (strcmp(op, "entry") == 0) {
+        json_array_append(c->entries, json_object_get(frame, "entry"));
+        json_decref(c->partial);
+        c->partial = NULL;
+        if (c->document) start_grouping(c);
+    }
+    if (strcmp(op, "done") != 0) return;
+    const char *status = json_string_value(json_object_get(frame, "status")),
+               *message = json_string_value(json_object_get(frame, "message"));
+    if (status && strcmp(status, "canceled") == 0) {
+        c->canceled = true;
+    } else if (status && strcmp(status, "ok") != 0) {
+        c->failure = gg_str_dup(gg_str_from(message ? message : status));
+    }
+    json_decref(c->partial);
+    c->partial = NULL;
+    c->done = true;
+    if (c->canceled && c->document) { /* what was found before stays */
+        c->document->capture = NULL;
+        c->document = NULL;
+    }
+    start_grouping(c);
+}
+
+static void on_cancel(void *data) {
+    gg_capture *c = data;
+    if (c->worker && !c->done) gg_worker_cancel(c->worker, c->job);
+}
+
+static void fail_at_once(gg_document *document, const char *why) {
+    gg_capture *c = gg_calloc(1, sizeof(gg_capture));
+    *c = (gg_capture){.document = document,
+                      .session = document->session,
+                      .text = gg_text_ref(document->text),
+                      .path = gg_str_dup(gg_str_from(document->path)),
+                      .entries = json_array(),
+                      .done = true};
+    c->failure = gg_str_dup(gg_str_from(why));
+    document->capture = c;
+    document->session->captures++;
+    start_grouping(c);
+}
+
+static size_t overlay_of(const gg_session *session, gg_overlay_file **out) {
+    *out = gg_calloc(session->documents.len, sizeof(gg_overlay_file));
+    size_t count = 0;
+    for (size_t i = 0; i < session->documents.len; i++) {
+        const gg_document *d = session->documents.items[i];
+        if (d->path && d->python) (*out)[count++] = (gg_overlay_file){gg_str_from(d->path), gg_text_bytes(d->text)};
+    }
+    return count;
+}
+
+void gg_capture_start(gg_document *document) {
+    gg_session *session = document->session;
+    if (!session->settings.trusted || !document->python || document->path == NULL ||
+        session->state != GG_STATE_INITIALIZED)
+        return;
+    if (document->capture) {
+        document->capture_again = true;
+        return;
+    }
+    gg_workspace *workspace = gg_workspace_of(session, document->path);
+    gg_worker *worker = gg_workspace_worker(workspace);
+    if (worker == NULL) {
+        fail_at_once(document, workspace->error);
+        return;
+    }
+    gg_overlay_file *overlay;
+    size_t count = overlay_of(session, &overlay);
+    gg_capture *c = gg_calloc(1, sizeof(gg_capture));
+    *c = (gg_capture){.document = document,
+                      .session = session,
+                      .workspace = workspace,
+                      .worker = worker,
+                      .text = gg_text_ref(document->text),
+                      .path = gg_str_dup(gg_str_from(document->path)),
+                      .entries = json_array()};
+    c->streams = document->findings == NULL;
+    document->capture = c;
+    session->captures++;
+    c->progress = gg_progress_start(session, "graphglue: capturing", on_cancel, c);
+    gg_capture_request request = {.file = gg_str_from(document->path),
+                                  .overlay = overlay,
+                                  .overlay_count = count,
+                                  .deadline_ms = session->settings.timeout_ms};
+    c->job = gg_worker_submit(worker, gg_capture_request_encode(&request), on_frame, c);
+    gg_free(overlay);
+}
+
+void gg_capture_cancel(gg_document *document) {
+    gg_capture *c = document->capture;
+    document->capture_again = false;
+    if (c == NULL) return;
+    document->capture = NULL;
+    c->document = NULL;
+    on_cancel(c);
+}

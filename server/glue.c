@@ -1,0 +1,194 @@
+/* Glue: a rule's edits for a site, proved in the worker before anybody sees them.  Loop thread only, but for the edits' job. */
+#include "server/session.h"
+
+struct gg_glue {
+    gg_session *session;
+    char *uri;
+    int64_t version;
+    uint64_t generation; /* of the findings the site belongs to */
+    size_t site;
+    const gg_rule *rule;
+    void (*done)(void *data, const gg_glue_result *result);
+    void *data;
+    gg_parse_input parse;
+    gg_findings *findings;
+    gg_span span;
+    gg_arena *arena;
+    gg_edits edits;
+    gg_text *edited;
+    gg_tree *tree;
+    gg_error error;
+    gg_worker *worker;
+    json_int_t job;
+    json_t *verdict;
+    gg_progress *progress;
+    bool canceled, waiting;
+};
+
+static gg_document *document_of(gg_glue *glue) {
+    gg_document *d = gg_document_find(glue->session, gg_str_from(glue->uri));
+    return d && d->version == glue->version && d->findings_generation == glue->generation ? d : NULL;
+}
+
+static void finish(gg_glue *glue, int error, const char *message, gg_str summary) {
+    gg_glue_result result = {
+        .error = error, .message = message, .document = document_of(glue), .edits = &glue->edits, .summary = summary};
+    if (glue->canceled) {
+        result.error = GG_ECANCELED;
+        result.message = "canceled";
+    } else if (result.document == NULL) {
+        result.error = GG_ESTALE;
+        result.message = "the document changed while the edit was being verified; nothing was applied";
+    }
+    gg_progress_end(glue->progress);
+    glue->done(glue->data, &result);
+    glue->session->glues--;
+    gg_parse_input_clear(&glue->parse);
+    gg_findings_unref(&glue->findings);
+    gg_edits_clear(&glue->edits);
+    gg_text_unref(&glue->edited);
+    gg_tree_unref(&glue->tree);
+    gg_arena_free(glue->arena);
+    json_decref(glue->verdict);
+    gg_free(glue->uri);
+    gg_free(glue);
+}
+
+static void judge(gg_glue *glue, const char *failure) {
+    gg_verdict verdict;
+    gg_error err = {0};
+    if (glue->verdict == NULL) {
+        finish(glue, GG_EFAILED, failure ? failure : "the worker gave no verdict", GG_STR_NULL);
+    } else if (gg_verdict_decode(&verdict, glue->verdict, glue->arena, &err) != 0) {
+        finish(glue, GG_EFAILED, err.message, GG_STR_NULL);
+    } else {
+        gg_str summary = gg_verdict_summary(&verdict, glue->arena);
+        if (verdict.accepted)
+            finish(glue, 0, NULL, summary);
+        else
+            finish(glue, GG_EFAILED, gg_arena_z(glue->arena, summary), summary);
+    }
+}
+
+static void on_frame(void *data, const char *op, const json_t *frame) {
+    gg_glue *glue = data;
+    if (strcmp(op, "verdict") == 0) glue->verdict = json_deep_copy(json_object_get(frame, "verdict"));
+    if (strcmp(op, "done") != 0) return;
+    glue->waiting = false;
+    const char *message = json_string_value(json_object_get(frame, "message")),
+               *status = json_string_value(json_object_get(frame, "status"));
+    if (status && strcmp(status, "canceled") == 0) glue->canceled = true;
+    judge(glue, message ? message : status);
+}
+
+static void make_edits(void *data) {
+    gg_glue *glue = data;
+    if (gg_parse_input_run(&glue->parse, &glue->tree, &glue->error) != 0) return;
+    gg_rule_input in = {glue->tree, &glue->findings->sites.items[glue->site], glue->span};
+    if (gg_repair_edits(glue->rule, &in, glue->arena, &glue->edits, &glue->error) != 0) return;
+    if (gg_edits_apply(&glue->edited, glue->parse.text, &glue->edits, &glue->error) != 0) glue->edited = NULL;
+}
+
+static void on_edits(void *data) {
+    gg_glue *glue = data;
+    gg_document *document = document_of(glue);
+    if (document) gg_document_offer_tree(document, glue->tree);
+    if (document == NULL || glue->canceled || glue->edited == NULL) {
+        finish(glue, glue->error.code ? glue->error.code : GG_ESTALE, glue->error.message, GG_STR_NULL);
+        return;
+    }
+    gg_session *session = glue->session;
+    gg_workspace *workspace = gg_workspace_of(session, document->path);
+    glue->worker = gg_workspace_worker(workspace);
+    if (glue->worker == NULL) {
+        finish(glue, GG_EFAILED, workspace->error, GG_STR_NULL);
+        return;
+    }
+    gg_overlay_file *original = gg_calloc(session->documents.len, sizeof(gg_overlay_file));
+    size_t count = 0;
+    for (size_t i = 0; i < session->documents.len; i++) {
+        const gg_document *d = session->documents.items[i];
+        if (d->path && d->python) original[count++] = (gg_overlay_file){gg_str_from(d->path), gg_text_bytes(d->text)};
+    }
+    gg_overlay_file edited = {gg_str_from(document->path), gg_text_bytes(glue->edited)};
+    gg_verify_request request = {.file = edited.file,
+                                 .original = original,
+                                 .original_count = count,
+                                 .edited = &edited,
+                                 .edited_count = 1,
+                                 .safety = gg_safety_name(glue->rule->safety),
+                                 .deadline_ms = session->settings.timeout_ms};
+    glue->waiting = true;
+    glue->job = gg_worker_submit(glue->worker, gg_verify_request_encode(&request), on_frame, glue);
+    gg_free(original);
+}
+
+static void on_progress_cancel(void *data) {
+    gg_glue_cancel(data);
+}
+
+gg_glue *gg_glue_start(gg_document *document, size_t site, const gg_rule *rule,
+                       void (*done)(void *data, const gg_glue_result *result), void *data, gg_error *err) {
+    gg_session *session = document->session;
+    if (!session->settings.trusted || document->path == NULL || document->findings == NULL ||
+        site >= document->findings->sites.len) {
+        gg_fail(err, GG_ESTALE, "the finding is gone");
+        return NULL;
+    }
+    gg_glue *glue = gg_calloc(1, sizeof(gg_glue));
+    *glue = (gg_glue){.session = session,
+                      .uri = gg_str_dup(gg_str_from(document->uri)),
+                      .version = document->version,
+                      .generation = document->findings_generation,
+                      .site = site,
+                      .rule = rule,
+                      .done = done,
+                      .data = data,
+                      .parse = gg_parse_input_of(document),
+                      .findings = gg_findings_ref(document->findings),
+                      .span = document->marks[site].span,
+                      .arena = gg_arena_new()};
+    session->glues++;
+    glue->progress = gg_progress_start(session, "graphglue: verifying the edit", on_progress_cancel, glue);
+    gg_job_start(session, make_edits, on_edits, glue);
+    return glue;
+}
+
+gg_glue *gg_glue_start_from(gg_session *session, const json_t *action,
+                            void (*done)(void *data, const gg_glue_result *result), void *data, gg_error *err) {
+    const char *uri = json_string_value(json_object_get(action, "uri")),
+               *code = json_string_value(json_object_get(action, "rule"));
+    const json_t *version = json_object_get(action, "version"), *generation = json_object_get(action, "generation");
+    const json_t *site = json_object_get(action, "site");
+    const gg_rule *rule = code ? gg_rule_find(gg_str_from(code)) : NULL;
+    if (uri == NULL || rule == NULL || !json_is_integer(version) || !json_is_integer(generation) ||
+        !json_is_integer(site) || json_integer_value(site) < 0) {
+        gg_fail(err, GG_EPARAMS, "the action's data wants uri, version, generation, site and rule");
+        return NULL;
+    }
+    gg_document *document = gg_document_find(session, gg_str_from(uri));
+    if (document == NULL || document->version != json_integer_value(version) ||
+        document->findings_generation != (uint64_t)json_integer_value(generation)) {
+        gg_fail(err, GG_ESTALE, "the document changed since the action was offered");
+        return NULL;
+    }
+    return gg_glue_start(document, (size_t)json_integer_value(site), rule, done, data, err);
+}
+
+void gg_glue_cancel(gg_glue *glue) {
+    glue->canceled = true;
+    if (glue->waiting) gg_worker_cancel(glue->worker, glue->job);
+}
+
+json_t *gg_workspace_edit_json(const gg_session *session, const gg_document *document, const gg_edits *edits) {
+    json_t *list = json_array();
+    for (size_t i = 0; i < edits->list.len; i++)
+        json_array_append_new(
+            list, json_pack("{s:o, s:s%}", "range", gg_range_json(session, document->text, edits->list.items[i].span),
+                            "newText", edits->list.items[i].text.ptr ? edits->list.items[i].text.ptr : "",
+                            edits->list.items[i].text.len));
+    if (GG_HAS(session, VERSIONED_EDITS))
+        return json_pack("{s:[{s:{s:s, s:I}, s:o}]}", "documentChanges", "textDocument", "uri", document->uri,
+                         "version", (json_int_t)document->version, "edits", list);
+    return json_pack("{s:{s:o}}", "changes", document->uri, list);
+}

@@ -1,0 +1,49 @@
+/* codeAction/resolve: proves the edit, then returns it.  Loop thread only. */
+#include "server/on/on.h"
+
+typedef struct resolving {
+    gg_call *call; /* NULL once canceled */
+    gg_glue *glue;
+} resolving;
+
+static void on_glued(void *data, const gg_glue_result *result) {
+    resolving *r = data;
+    gg_call *call = r->call;
+    gg_free(r);
+    if (call == NULL) return;
+    gg_session *session = call->session;
+    if (result->error) {
+        if (result->error != GG_ECANCELED) gg_show_message(session, 2, "graphglue: not applied. %s", result->message);
+        gg_call_fail(call, result->error, "%s", result->message);
+        return;
+    }
+    json_t *action = json_deep_copy(call->message.params);
+    json_object_set_new(action, "edit", gg_workspace_edit_json(session, result->document, result->edits));
+    gg_log(GG_LOG_INFO, "%.*s", GG_STR_ARG(result->summary));
+    gg_call_reply_take(call, action);
+}
+
+static void on_cancel(gg_call *call) {
+    resolving *r = call->work;
+    r->call = NULL;
+    gg_glue_cancel(r->glue);
+}
+
+GG_HANDLER(gg_on_code_action_resolve) {
+    const gg_lsp_code_action *action = params;
+    gg_error err = {0};
+    if (action->data == NULL) { /* some clients resolve actions that need none */
+        gg_call_reply_take(call, json_deep_copy(call->message.params));
+        return;
+    }
+    resolving *r = gg_calloc(1, sizeof(resolving));
+    r->call = call;
+    call->work = r;
+    r->glue = gg_glue_start_from(session, action->data, on_glued, r, &err);
+    if (r->glue) {
+        call->on_cancel = on_cancel;
+        return;
+    }
+    gg_free(r);
+    gg_call_fail(call, err.code, "%s", err.message);
+}

@@ -1,0 +1,9 @@
+/* textDocument/didSave: captures the file (setting capture.run).  Loop thread only. */
+#include "server/on/on.h"
+
+GG_HANDLER(gg_on_did_save) {
+    (void)call;
+    gg_document *document =
+        gg_document_find(session, ((const gg_lsp_did_save_text_document_params *)params)->text_document.uri);
+    if (document && session->settings.run != GG_RUN_MANUAL) gg_capture_start(document);
+}

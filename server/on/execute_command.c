@@ -1,0 +1,84 @@
+/* workspace/executeCommand: capture a file, glue a site (for clients that cannot resolve edits), status.  Loop thread only. */
+#include "server/on/on.h"
+
+typedef struct gluing {
+    gg_session *session;
+    gg_call *call; /* NULL once canceled */
+    gg_glue *glue;
+} gluing;
+
+static void on_applied(void *data, const json_t *result, const json_t *error) {
+    gg_session *session = data;
+    if (error || !json_is_true(json_object_get(result, "applied")))
+        if (session->state == GG_STATE_INITIALIZED)
+            gg_show_message(session, 2, "graphglue: the editor did not apply the edit");
+}
+
+static void on_glued(void *data, const gg_glue_result *result) {
+    gluing *g = data;
+    gg_session *session = g->session;
+    gg_call *call = g->call;
+    gg_free(g);
+    if (call == NULL) return;
+    if (result->error) {
+        if (result->error != GG_ECANCELED) gg_show_message(session, 2, "graphglue: not applied. %s", result->message);
+        gg_call_fail(call, result->error, "%s", result->message);
+        return;
+    }
+    json_t *edit = gg_workspace_edit_json(session, result->document, result->edits);
+    if (GG_HAS(session, APPLY_EDIT)) {
+        gg_request_take(session, "workspace/applyEdit",
+                        json_pack("{s:s, s:o}", "label", "Glue this graph", "edit", edit), on_applied, session);
+        gg_call_reply_take(call, json_null());
+    } else {
+        gg_call_reply_take(call, edit); /* a client that applies nothing itself still gets it */
+    }
+}
+
+static void on_cancel(gg_call *call) {
+    gluing *g = call->work;
+    g->call = NULL;
+    gg_glue_cancel(g->glue);
+}
+
+static void glue(gg_session *session, gg_call *call, const json_t *data) {
+    gg_error err = {0};
+    gluing *g = gg_calloc(1, sizeof(gluing));
+    g->session = session;
+    g->call = call;
+    call->work = g;
+    g->glue = gg_glue_start_from(session, data, on_glued, g, &err);
+    if (g->glue) {
+        call->on_cancel = on_cancel;
+        return;
+    }
+    gg_free(g);
+    gg_call_fail(call, err.code, "%s", err.message);
+}
+
+static void capture(gg_session *session, gg_call *call, const json_t *argument) {
+    const char *uri = json_string_value(argument);
+    gg_document *document = uri ? gg_document_find(session, gg_str_from(uri)) : NULL;
+    if (document == NULL) {
+        gg_call_fail(call, GG_EPARAMS, "params.arguments[0] wants the URI of an open document");
+    } else if (!session->settings.trusted) {
+        gg_call_fail(call, GG_EFAILED,
+                     "the workspace is not trusted: nothing is run (set graphglue.trusted to allow it)");
+    } else {
+        gg_capture_start(document);
+        gg_call_reply_take(call, json_null());
+    }
+}
+
+GG_HANDLER(gg_on_execute_command) {
+    const gg_lsp_execute_command_params *p = params;
+    const json_t *first = p->arguments.len ? p->arguments.items[0] : NULL;
+    if (gg_str_is(p->command, "graphglue.glue"))
+        glue(session, call, first);
+    else if (gg_str_is(p->command, "graphglue.capture"))
+        capture(session, call, first);
+    else if (gg_str_is(p->command, "graphglue.status"))
+        gg_call_reply_take(call, gg_status_json(session));
+    else
+        gg_call_fail(call, GG_EPARAMS, "params.command: there is no command '%.*s'", GG_STR_ARG(p->command));
+}

@@ -1,0 +1,19 @@
+/* initialize: capabilities, encoding, folders, trust.  Nothing else is done before it is answered.  Loop thread only. */
+#include "server/on/on.h"
+
+GG_HANDLER(gg_on_initialize) {
+    const gg_lsp_initialize_params *p = params;
+    gg_session_read_caps(session, p->capabilities);
+    session->state = GG_STATE_INITIALIZED;
+    gg_session_settings(session, p->initialization_options);
+    for (uint32_t i = 0; i < p->workspace_folders.len; i++) {
+        char *path = gg_uri_to_path(p->workspace_folders.items[i].uri);
+        if (path) gg_workspace_change(session, path, true);
+        gg_free(path);
+    }
+    char *root = p->workspace_folders.len == 0 && p->root_uri.ptr ? gg_uri_to_path(p->root_uri) : NULL;
+    if (root) gg_workspace_change(session, root, true);
+    gg_free(root);
+    gg_call_reply_take(call, json_pack("{s:o, s:{s:s, s:s}}", "capabilities", gg_methods_capabilities(session),
+                                       "serverInfo", "name", "graphglue-lsp", "version", GG_VERSION));
+}

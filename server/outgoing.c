@@ -1,0 +1,89 @@
+/* What the server sends of itself: notifications, and requests with the wait for their answer.  Loop thread only. */
+#include <stdio.h>
+
+#include "server/session.h"
+
+enum { REQUEST_DEADLINE_MS = 30000 };
+
+struct gg_outgoing {
+    gg_session *session;
+    json_int_t id;
+    gg_on_response done;
+    void *data;
+    uv_timer_t timer;
+};
+
+void gg_send_take(gg_session *session, json_t *message_take) {
+    gg_buf out;
+    gg_buf_init(&out, GG_MAX_MESSAGE_BYTES);
+    gg_error err = {0};
+    if (gg_frame_write(&out, message_take, &err) == 0)
+        gg_transport_write(session->transport, gg_buf_str(&out));
+    else
+        gg_log(GG_LOG_ERROR, "%s", err.message);
+    gg_buf_clear(&out);
+    json_decref(message_take);
+}
+
+void gg_notify_take(gg_session *session, const char *method, json_t *params_take) {
+    gg_send_take(session, gg_message_notification_take(method, params_take));
+}
+
+static void on_closed(uv_handle_t *handle) {
+    gg_free(handle->data);
+}
+
+static void finish(struct gg_outgoing *o, const json_t *result, const json_t *error) {
+    gg_session *session = o->session;
+    for (size_t i = 0; i < session->outgoing.len; i++) {
+        if (session->outgoing.items[i] != o) continue;
+        gg_list_remove(&session->outgoing, i);
+        break;
+    }
+    if (o->done) o->done(o->data, result, error);
+    uv_close((uv_handle_t *)&o->timer, on_closed);
+}
+
+static void on_deadline(uv_timer_t *timer) {
+    struct gg_outgoing *o = timer->data;
+    json_t *error =
+        json_pack("{s:i, s:s}", "code", gg_error_rpc_code(GG_ETIMEOUT), "message", "the client did not answer in time");
+    finish(o, NULL, error);
+    json_decref(error);
+}
+
+void gg_request_take(gg_session *session, const char *method, json_t *params_take, gg_on_response done, void *data) {
+    struct gg_outgoing *o = gg_calloc(1, sizeof(struct gg_outgoing));
+    *o = (struct gg_outgoing){.session = session, .id = ++session->next_id, .done = done, .data = data};
+    uv_timer_init(&session->loop, &o->timer);
+    o->timer.data = o;
+    uv_timer_start(&o->timer, on_deadline, REQUEST_DEADLINE_MS, 0);
+    gg_list_push(&session->outgoing, o);
+    gg_send_take(session, gg_message_request_take(o->id, method, params_take));
+}
+
+void gg_outgoing_answer(gg_session *session, const gg_message *message) {
+    for (size_t i = 0; i < session->outgoing.len; i++) {
+        if (session->outgoing.items[i]->id != json_integer_value(message->id) || !json_is_integer(message->id))
+            continue;
+        finish(session->outgoing.items[i], message->result, message->error);
+        return;
+    }
+    gg_log(GG_LOG_INFO, "a response came to no request of ours");
+}
+
+void gg_outgoing_end(gg_session *session) {
+    json_t *error = json_pack("{s:i, s:s}", "code", gg_error_rpc_code(GG_ECANCELED), "message", "the session ended");
+    while (session->outgoing.len) finish(session->outgoing.items[0], NULL, error);
+    json_decref(error);
+}
+
+void gg_show_message(gg_session *session, int type, const char *format, ...) {
+    char text[1024];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    text[gg_utf8_valid_prefix(gg_str_from(text))] = '\0';
+    gg_notify_take(session, "window/showMessage", json_pack("{s:i, s:s}", "type", type, "message", text));
+}

@@ -1,0 +1,192 @@
+/* The session's life: loop, settings, capabilities, shutdown.  Loop thread only.
+ *
+ * Shutdown: stop reading → cancel captures and calls → wait for jobs (they hold snapshots) → close every handle → the loop must close
+ * empty. */
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "server/session.h"
+
+enum { PARENT_CHECK_MS = 1000, LEAVE_DEADLINE_MS = 3000, DEFAULT_TIMEOUT_MS = 60000 };
+
+/* ---- capabilities and settings --------------------------------------------------------------------------------------------- */
+
+static const json_t *at_path(const json_t *json, const char *path) {
+    char key[64];
+    for (const char *dot; json && path; path = dot ? dot + 1 : NULL) {
+        dot = strchr(path, '.');
+        snprintf(key, sizeof(key), "%.*s", (int)(dot ? dot - path : (ptrdiff_t)strlen(path)), path);
+        json = json_object_get(json, key);
+    }
+    return json;
+}
+
+static bool holds(const json_t *array, const char *value) {
+    size_t index;
+    json_t *item;
+    json_array_foreach(array, index, item) {
+        if (json_is_string(item) && strcmp(json_string_value(item), value) == 0) return true;
+    }
+    return false;
+}
+
+void gg_session_read_caps(gg_session *session, const json_t *capabilities) {
+    enum { BOOL, PRESENT, HAS };
+    static const struct {
+        const char *path;
+        int kind;
+        const char *value;
+    } rows[] = {
+#define CAP(name, path, kind, value) {path, kind, value},
+#include "server/caps.def"
+#undef CAP
+    };
+    for (size_t i = 0; i < GG_COUNT(rows); i++) {
+        const json_t *found = at_path(capabilities, rows[i].path);
+        bool set = rows[i].kind == BOOL      ? json_is_true(found)
+                   : rows[i].kind == PRESENT ? json_is_object(found)
+                                             : holds(found, rows[i].value);
+        if (set) session->caps |= 1u << i;
+    }
+    session->encoding = GG_HAS(session, UTF8) ? GG_UTF8 : GG_UTF16;
+    session->pulls =
+        GG_HAS(session, PULL) && GG_HAS(session, PULL_REFRESH); /* else what a capture finds would not be asked for */
+}
+
+void gg_session_settings(gg_session *session, const json_t *settings) {
+    gg_settings *s = &session->settings;
+    const json_t *python = json_object_get(settings, "python"), *trusted = json_object_get(settings, "trusted");
+    const json_t *capture = json_object_get(settings, "capture"), *safety = json_object_get(settings, "maxSafety");
+    const char *run = json_string_value(json_object_get(capture, "run"));
+    const json_t *timeout = json_object_get(capture, "timeout");
+    bool was_trusted = s->trusted;
+    if (json_is_string(python) && (s->python == NULL || strcmp(s->python, json_string_value(python)) != 0)) {
+        gg_free(s->python);
+        s->python = gg_str_dup(gg_str_from(json_string_value(python)));
+        gg_workspaces_restart(session);
+    }
+    if (json_is_boolean(trusted)) s->trusted = json_is_true(trusted);
+    if (run)
+        s->run = strcmp(run, "onType") == 0   ? GG_RUN_ON_TYPE
+                 : strcmp(run, "manual") == 0 ? GG_RUN_MANUAL
+                                              : GG_RUN_ON_SAVE;
+    if (json_is_number(timeout) && json_number_value(timeout) >= 1 && json_number_value(timeout) <= 86400)
+        s->timeout_ms = (uint32_t)(json_number_value(timeout) * 1000);
+    if (json_is_string(safety) && !gg_safety_parse(json_string_value(safety), &s->max_safety))
+        gg_show_message(session, 2, "graphglue.maxSafety wants exact, effects, numeric or config, not '%s'",
+                        json_string_value(safety));
+    if (was_trusted != s->trusted && session->state == GG_STATE_INITIALIZED) gg_session_trust_changed(session);
+}
+
+void gg_session_trust_changed(gg_session *session) {
+    for (size_t i = 0; i < session->documents.len; i++) {
+        gg_document *d = session->documents.items[i];
+        gg_document_dirty(d);
+        if (session->settings.trusted && session->settings.run != GG_RUN_MANUAL)
+            gg_capture_start(d);
+        else
+            gg_capture_cancel(d);
+    }
+    if (!session->settings.trusted) gg_workspaces_restart(session);
+}
+
+/* ---- loop --------------------------------------------------------------------------------------------------------------------- */
+
+bool gg_session_quiet(const gg_session *session) {
+    return session->jobs == 0 && session->captures == 0 && session->glues == 0 &&
+           !uv_is_active((const uv_handle_t *)&session->flush);
+}
+
+static void on_flush(uv_timer_t *timer) {
+    gg_publish_dirty(timer->data);
+}
+
+static void on_turn(uv_prepare_t *prepare) {
+    gg_session *session = prepare->data;
+    gg_watchdog_turn(session);
+    while (session->syncs.len && gg_session_quiet(session)) {
+        gg_call *call = session->syncs.items[0];
+        gg_list_remove(&session->syncs, 0);
+        gg_call_reply_take(call, json_null());
+    }
+}
+
+static void on_parent_check(uv_timer_t *timer) {
+    gg_session *session = timer->data;
+    pid_t watched = (pid_t)session->options->parent_pid;
+    if (watched > 0 ? kill(watched, 0) != 0 : getppid() == 1) {
+        gg_log(GG_LOG_INFO, "the parent process has gone");
+        gg_session_exit(session, session->state == GG_STATE_SHUTDOWN ? 0 : 1);
+    }
+}
+
+static void close_all(gg_session *session) {
+    uv_handle_t *handles[] = {(uv_handle_t *)&session->flush, (uv_handle_t *)&session->parent_watch,
+                              (uv_handle_t *)&session->leave, (uv_handle_t *)&session->prepare};
+    for (size_t i = 0; i < GG_COUNT(handles); i++)
+        if (!uv_is_closing(handles[i])) uv_close(handles[i], NULL);
+}
+
+/* Called again and again until nothing is left that needs the loop. */
+static void on_leave(uv_timer_t *timer) {
+    gg_session *session = timer->data;
+    if (session->jobs || session->captures || session->glues || session->closing_workers) return;
+    close_all(session);
+}
+
+void gg_session_exit(gg_session *session, int status) {
+    if (session->state == GG_STATE_EXITING) return;
+    session->state = GG_STATE_EXITING;
+    session->exit_status = status;
+    session->syncs.len = 0;
+    while (session->documents.len) gg_document_close(session->documents.items[0]);
+    while (session->calls.len) {
+        gg_call *call = session->calls.items[0];
+        if (call->on_cancel) call->on_cancel(call);
+        gg_call_fail(call, GG_ESERVERCANCELED, "the server is leaving");
+    }
+    gg_workspaces_restart(session); /* ends the workers */
+    gg_outgoing_end(session);
+    gg_progress_close_all(session);
+    gg_transport_close(session->transport);
+    uv_timer_start(&session->leave, on_leave, 0, 10);
+}
+
+static void release(gg_session *session) {
+    for (size_t i = 0; i < session->workspaces.len; i++) gg_workspace_free(session->workspaces.items[i]);
+    gg_list_clear(&session->workspaces);
+    gg_list_clear(&session->documents);
+    gg_list_clear(&session->calls);
+    gg_list_clear(&session->syncs);
+    gg_list_clear(&session->outgoing);
+    gg_list_clear(&session->progresses);
+    gg_free(session->settings.python);
+    gg_frame_reader_free(session->reader);
+}
+
+int gg_server_run(const gg_server_settings *settings) {
+    gg_session session = {.options = settings, .encoding = GG_UTF16, .exit_status = 1};
+    session.settings.timeout_ms = DEFAULT_TIMEOUT_MS;
+    session.settings.max_safety = GG_SAFETY_EFFECTS;
+    session.reader = gg_frame_reader_new(GG_MAX_MESSAGE_BYTES);
+    uv_loop_init(&session.loop);
+    uv_loop_configure(&session.loop, UV_METRICS_IDLE_TIME);
+    uv_timer_init(&session.loop, &session.flush);
+    uv_timer_init(&session.loop, &session.parent_watch);
+    uv_timer_init(&session.loop, &session.leave);
+    uv_prepare_init(&session.loop, &session.prepare);
+    session.flush.data = session.parent_watch.data = session.leave.data = session.prepare.data = &session;
+    session.flush.timer_cb = on_flush;
+    session.transport = gg_transport_new(&session);
+    uv_prepare_start(&session.prepare, on_turn);
+    uv_timer_start(&session.parent_watch, on_parent_check, PARENT_CHECK_MS, PARENT_CHECK_MS);
+    uv_run(&session.loop, UV_RUN_DEFAULT);
+    int status = session.exit_status;
+    if (uv_loop_close(&session.loop) != 0) {
+        gg_log(GG_LOG_ERROR, "a handle was left open");
+        status = 70;
+    }
+    release(&session);
+    return status;
+}

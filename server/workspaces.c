@@ -1,0 +1,99 @@
+/* Workspace folders, each with a worker of its own once something must run.  Loop thread only. */
+#include <limits.h>
+#include <stdio.h>
+
+#include "server/session.h"
+
+static void on_state(void *data, gg_worker *worker) {
+    gg_workspace *workspace = data;
+    const gg_worker_info *info = gg_worker_get_info(worker);
+    gg_error err = {0};
+    if (workspace->registry == NULL && info->registry_path &&
+        gg_registry_load(&workspace->registry, info->registry_path, &err) != 0)
+        gg_log(GG_LOG_WARNING, "%s", err.message);
+}
+
+static bool lies_below(const char *path, const char *folder) {
+    size_t n = strlen(folder);
+    while (n > 1 && folder[n - 1] == '/') n--;
+    return strncmp(path, folder, n) == 0 && (path[n] == '/' || path[n] == '\0');
+}
+
+static gg_workspace *add(gg_session *session, const char *folder) {
+    gg_workspace *workspace = gg_calloc(1, sizeof(gg_workspace));
+    workspace->session = session;
+    workspace->folder = gg_str_dup(gg_str_from(folder));
+    gg_list_push(&session->workspaces, workspace);
+    return workspace;
+}
+
+gg_workspace *gg_workspace_of(gg_session *session, const char *path) {
+    gg_workspace *best = NULL;
+    for (size_t i = 0; i < session->workspaces.len; i++) {
+        gg_workspace *w = session->workspaces.items[i];
+        if (!w->removed && lies_below(path, w->folder) && (best == NULL || strlen(w->folder) > strlen(best->folder)))
+            best = w;
+    }
+    if (best) return best;
+    char folder[PATH_MAX];
+    snprintf(folder, sizeof(folder), "%s", path);
+    char *slash = strrchr(folder, '/');
+    if (slash && slash != folder) *slash = '\0';
+    return add(session, folder);
+}
+
+gg_worker *gg_workspace_worker(gg_workspace *workspace) {
+    if (workspace->worker) return workspace->worker;
+    gg_python_choice python;
+    gg_error err = {0};
+    gg_free(workspace->error);
+    workspace->error = NULL;
+    if (gg_python_choose(&python, workspace->session->settings.python, workspace->folder, &err) != 0) {
+        workspace->error = gg_str_dup(gg_str_from(err.message));
+        return NULL;
+    }
+    const char *folders[] = {workspace->folder};
+    gg_worker_options options = {python.path, folders, 1, on_state, workspace};
+    workspace->worker = gg_worker_new(&workspace->session->loop, &options);
+    return workspace->worker;
+}
+
+static void on_closed(void *data) {
+    gg_session *session = data;
+    session->closing_workers--;
+}
+
+void gg_workspaces_restart(gg_session *session) {
+    for (size_t i = 0; i < session->workspaces.len; i++) {
+        gg_workspace *w = session->workspaces.items[i];
+        if (w->worker == NULL) continue;
+        gg_worker *old = w->worker;
+        w->worker = NULL;
+        session->closing_workers++;
+        gg_worker_close(old, on_closed, session);
+    }
+}
+
+void gg_workspace_free(gg_workspace *w) {
+    gg_registry_free(w->registry);
+    gg_free(w->error);
+    gg_free(w->folder);
+    gg_free(w);
+}
+
+/* A removed folder stays in memory until the session ends: jobs may read its registry. */
+void gg_workspace_change(gg_session *session, const char *folder, bool added) {
+    for (size_t i = 0; i < session->workspaces.len; i++) {
+        gg_workspace *w = session->workspaces.items[i];
+        if (strcmp(w->folder, folder) != 0) continue;
+        w->removed = !added;
+        if (w->worker && !added) {
+            session->closing_workers++;
+            gg_worker *old = w->worker;
+            w->worker = NULL;
+            gg_worker_close(old, on_closed, session);
+        }
+        return;
+    }
+    if (added) add(session, folder);
+}
