@@ -16,6 +16,7 @@ static gg_method methods[] = {
     NOTICE("exit", GG_ALWAYS, NULL, gg_on_exit, NULL),
     TEST("gg/status", gg_on_status),
     TEST("gg/sync", gg_on_sync),
+    TEST("gg/text", gg_on_text),
     REQUEST("initialize", GG_FIRST, &gg_type_initialize_params, gg_on_initialize, NULL),
     NOTICE("initialized", GG_RUNNING, NULL, gg_on_initialized, NULL),
     REQUEST("shutdown", GG_RUNNING, NULL, gg_on_shutdown, NULL),

@@ -12,6 +12,7 @@ GG_HANDLER(gg_on_code_action_resolve);
 GG_HANDLER(gg_on_exit);
 GG_HANDLER(gg_on_status);
 GG_HANDLER(gg_on_sync);
+GG_HANDLER(gg_on_text);
 GG_HANDLER(gg_on_initialize);
 GG_HANDLER(gg_on_initialized);
 GG_HANDLER(gg_on_shutdown);

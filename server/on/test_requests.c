@@ -1,4 +1,5 @@
-/* gg/sync and gg/status: for tests only (--test).  gg/sync is answered when no job, capture, verification or publish is outstanding.
+/* gg/sync, gg/status and gg/text: for tests only (--test).  gg/sync is answered when no job, capture, verification or publish is
+ * outstanding; gg/text shows what is held of an open document.
  * Loop thread only. */
 #include "server/on/on.h"
 
@@ -34,4 +35,17 @@ GG_HANDLER(gg_on_status) {
 GG_HANDLER(gg_on_sync) {
     (void)params;
     gg_list_push(&session->syncs, call);
+}
+
+GG_HANDLER(gg_on_text) {
+    (void)params;
+    const char *uri = json_string_value(json_object_get(call->message.params, "uri"));
+    const gg_document *document = uri ? gg_document_find(session, gg_str_from(uri)) : NULL;
+    if (document == NULL) {
+        gg_call_fail(call, GG_EPARAMS, "params.uri wants the URI of an open document");
+        return;
+    }
+    gg_str text = gg_text_bytes(document->text);
+    gg_call_reply_take(call, json_pack("{s:s%, s:I}", "text", text.len ? text.ptr : "", text.len, "version",
+                                       (json_int_t)document->version));
 }
