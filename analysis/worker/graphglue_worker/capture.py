@@ -137,7 +137,7 @@ def run(entry: Entry, on_break: OnBreak | None = None, deadline_ms: int | None =
     compiled = forks.run(lambda: _compiled(entry, on_break), deadline)
     if isinstance(compiled, forks.Lost) and compiled.status == "timeout":
         return {**out, "status": "timeout", "message": compiled.message}
-    eager = forks.run(lambda: _eager(entry), deadline)
+    eager = forks.run(lambda: _eager(entry), deadline, quiet=True)
     if isinstance(eager, forks.Lost):
         return {**out, "status": "timeout" if eager.status == "timeout" else "crashed", "message": eager.message}
     if eager.error is not None:
@@ -202,7 +202,7 @@ def _difference(entry: Entry, expected: Any, got: Any, deadline: forks.Deadline)
     found = compare.difference(expected, got)
     if found.same:
         return None
-    again = forks.run(lambda: _eager(entry), deadline)
+    again = forks.run(lambda: _eager(entry), deadline, quiet=True)
     if isinstance(again, forks.Lost) or not compare.difference(expected, again.result).same:
         return None
     return f"compiled outputs differ from eager ones: {found.words}"

@@ -39,9 +39,10 @@ class Deadline:
         return max(0.0, self._end - time.monotonic())
 
 
-def run(work: Callable[[], T], deadline: Deadline) -> "T | Lost":
+def run(work: Callable[[], T], deadline: Deadline, quiet: bool = False) -> "T | Lost":
     """Run `work` in a fork and return its result, which must be picklable.  Blocks until the deadline at most.
 
+    `quiet`: what it prints is dropped.
     Where user code has started threads a fork would lose them, and hang on what they hold: then it runs right here.
     """
     if thread_count() > 1:
@@ -51,7 +52,7 @@ def run(work: Callable[[], T], deadline: Deadline) -> "T | Lost":
     sys.stderr.flush()
     pid = os.fork()
     if pid == 0:
-        _work(work, memory)
+        _work(work, memory, quiet)
     try:
         wait_status = wait(pid, deadline.left())
         if wait_status is None:
@@ -71,10 +72,14 @@ def run(work: Callable[[], T], deadline: Deadline) -> "T | Lost":
         os.close(memory)
 
 
-def _work(work: Callable[[], Any], memory: int) -> None:
+def _work(work: Callable[[], Any], memory: int, quiet: bool) -> None:
     code = _EXIT_UNCAUGHT
     try:
         host.die_with_parent(signal.SIGKILL)
+        if quiet:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, 1)
+            os.dup2(nowhere, 2)
         result = work()
         with os.fdopen(memory, "wb", closefd=False) as f:
             pickle.dump(result, f)

@@ -56,14 +56,21 @@ class Moment:
 
 
 @dataclass
-class Listener:
-    """Who is told, and what the conversion of the current frame has told already."""
+class Conversion:
+    """What was heard while Dynamo converts one frame.  Conversions nest: tracing may import a module, whose frames are converted."""
 
-    on_break: Callable[[Record], None]
-    on_error: Callable[[BaseException], None]
     moments: dict[str, Moment] = field(default_factory=dict)  # by message: a wrapping break quotes its root
     told: set[Any] = field(default_factory=set)
     held: list[Record] = field(default_factory=list)
+
+
+@dataclass
+class Listener:
+    """Who is told."""
+
+    on_break: Callable[[Record], None]
+    on_error: Callable[[BaseException], None]
+    now: Conversion = field(default_factory=Conversion)
 
 
 _listener: Listener | None = None
@@ -181,12 +188,13 @@ def _remember(error: BaseException, frame: FrameType | None) -> None:
         return
     message = _message(error)
     root = message.partition(SEPARATOR)[0].strip("\n")
-    known = _listener.moments.get(root) if root != message.strip("\n") else getattr(error.__cause__, "_graphglue", None)
+    moments = _listener.now.moments
+    known = moments.get(root) if root != message.strip("\n") else getattr(error.__cause__, "_graphglue", None)
     moment = known or _moment(frame)
     error._graphglue = moment  # type: ignore[attr-defined]
-    if len(_listener.moments) > 256:
-        _listener.moments.clear()
-    _listener.moments[message.strip("\n")] = moment
+    if len(moments) > 256:
+        moments.clear()
+    moments[message.strip("\n")] = moment
 
 
 def _moment_of(error: BaseException) -> Moment:
@@ -205,13 +213,13 @@ def _commit(error: BaseException, moment: Moment, skip: bool) -> None:
     # A conversion that starts over logs the same break again.
     first = record["stack"][0] if record["stack"] else {}
     key = (record["id"], first.get("file"), first.get("line"), first.get("col"))
-    if key in _listener.told:
+    if key in _listener.now.told:
         return
-    _listener.told.add(key)
+    _listener.now.told.add(key)
     if _AT_ONCE:
         _listener.on_break(record)
     else:
-        _listener.held.append(record)  # whether the frame is skipped is known when its conversion ends
+        _listener.now.held.append(record)  # whether the frame is skipped is known when its conversion ends
 
 
 def _wrap_init(cls: type) -> None:
@@ -259,17 +267,17 @@ def _wrap_converter(original: Callable[..., Any]) -> Callable[..., Any]:
     def __call__(self: Any, *args: Any, **kwargs: Any) -> Any:
         if _listener is None:
             return original(self, *args, **kwargs)
-        _listener.moments.clear()
-        _listener.told.clear()
+        listener, outer = _listener, _listener.now
+        listener.now = Conversion()
         try:
             return original(self, *args, **kwargs)
         except Exception as e:
             _conversion_failed(e, args[0] if args else None)
             raise
         finally:
-            for record in _listener.held:
-                _listener.on_break(record)
-            _listener.held.clear()
+            for record in listener.now.held:
+                listener.on_break(record)
+            listener.now = outer
 
     # Dynamo walks the stack past its own file name to find `disable(recursive=False)`.
     __call__.__code__ = __call__.__code__.replace(co_filename=convert_frame.__file__)
@@ -297,8 +305,9 @@ def _wrap_skip_frame(cls: type) -> None:
     @functools.wraps(original)
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
         original(self, *args, **kwargs)
-        if _listener is not None and _listener.held and args and "for/while loop" in str(args[0]):
-            _listener.held[-1].update(kind="skip", in_loop=True, aggravations=[LOOP_ID])
+        held = _listener.now.held if _listener is not None else []
+        if held and args and "for/while loop" in str(args[0]):
+            held[-1].update(kind="skip", in_loop=True, aggravations=[LOOP_ID])
 
     cls.__init__ = __init__  # type: ignore[misc]
 
