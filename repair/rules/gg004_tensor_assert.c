@@ -82,22 +82,31 @@ static void split(const gg_rule_input *in, TSNode statement, gg_arena *arena, gg
     gg_buf_clear(&text);
 }
 
+/* Source of a string's inside, for a string in double quotes on one line.  Escapes stay as the author wrote them; in a raw string a backslash
+ * is itself. */
+static void append_content(gg_buf *out, gg_str content, bool raw) {
+    bool escaped = false;
+    for (size_t i = 0; i < content.len; i++) {
+        char c = content.ptr[i];
+        if ((raw && c == '\\') || (c == '"' && !escaped)) gg_buf_append_char(out, '\\');
+        escaped = !raw && c == '\\' && !escaped;
+        gg_buf_append_char(out, c == '\n' || c == '\r' ? ' ' : c);
+    }
+}
+
 /* A constant for the asynchronous assert: the literal parts of the author's message. */
 static gg_str constant_message(const gg_tree *tree, TSNode message, gg_arena *arena) {
     gg_buf text;
     gg_buf_init(&text, 4096);
     gg_buf_append_char(&text, '"');
     if (gg_node_is(message, "string")) {
+        gg_str prefix = gg_node_text(tree, ts_node_child(message, 0)); /* f", r', … */
+        bool raw = gg_str_contains(prefix, GG_STR("r")) || gg_str_contains(prefix, GG_STR("R"));
         for (uint32_t i = 0; i < ts_node_named_child_count(message); i++) {
             TSNode part = ts_node_named_child(message, i);
             if (gg_node_is(part, "interpolation")) gg_buf_append_z(&text, "...");
             if (!gg_node_is(part, "string_content")) continue;
-            gg_str content = gg_node_text(tree, part);
-            for (size_t j = 0; j < content.len; j++) {
-                char c = content.ptr[j];
-                if (c == '"' || c == '\\') gg_buf_append_char(&text, '\\');
-                gg_buf_append_char(&text, c == '\n' || c == '\r' ? ' ' : c);
-            }
+            append_content(&text, gg_node_text(tree, part), raw);
         }
     }
     if (text.len == 1) gg_buf_append_z(&text, "the check failed");

@@ -1,0 +1,192 @@
+/* links: gg_repair */
+/* Every repair rule against its fixtures: tests/fixtures/repair/<code>/.
+ *
+ * A fixture's first lines say what a capture would:  # site: GB0170 | <the expression>   and   # facts: h=float32[4,4] n=int64[] …
+ * x.py with x.expected.py: the rule's edits give the expected text, it parses, and once applied the rule offers nothing more there.
+ * untouched_*.py: the rule offers nothing. */
+#include <dirent.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "repair/gg_repair.h"
+
+typedef struct fixture {
+    gg_arena *arena;
+    gg_text *text;
+    gg_tree *tree;
+    gg_break record;
+    gg_site site;
+} fixture;
+
+static gg_fact read_fact(gg_arena *arena, gg_str word) {
+    gg_fact fact = {.kind = GG_VALUE_TENSOR, .device = GG_STR("cpu")};
+    size_t equals = gg_str_find(word, GG_STR("="), 0), bracket = gg_str_find(word, GG_STR("["), 0);
+    assert_true(equals != SIZE_MAX && bracket != SIZE_MAX);
+    fact.name = gg_str_slice(word, 0, equals);
+    fact.dtype = gg_arena_printf(arena, "torch.%.*s", GG_STR_ARG(gg_str_slice(word, equals + 1, bracket)));
+    int64_t *shape = GG_ARENA_ARRAY(arena, int64_t, 8);
+    gg_str sizes = gg_str_slice(word, bracket + 1, word.len - 1);
+    for (size_t at = 0; at < sizes.len;) {
+        size_t comma = gg_str_find(sizes, GG_STR(","), at);
+        if (comma == SIZE_MAX) comma = sizes.len;
+        shape[fact.rank++] = strtol(gg_arena_z(arena, gg_str_slice(sizes, at, comma)), NULL, 10);
+        at = comma + 1;
+    }
+    fact.shape = shape;
+    return fact;
+}
+
+static void read_facts(fixture *f, gg_str line) {
+    f->record.facts = GG_ARENA_ARRAY(f->arena, gg_fact, 16);
+    for (size_t at = sizeof("# facts:") - 1; at < line.len;) {
+        size_t end = gg_str_find(line, GG_STR(" "), at);
+        if (end == SIZE_MAX) end = line.len;
+        gg_str word = gg_str_trim(gg_str_slice(line, at, end));
+        if (word.len) f->record.facts[f->record.fact_count++] = read_fact(f->arena, word);
+        at = end + 1;
+    }
+}
+
+static void open_fixture(fixture *f, gg_text *text) {
+    gg_error err = {0};
+    *f = (fixture){.arena = gg_arena_new(), .text = text};
+    assert_int_equal(gg_tree_parse(&f->tree, text, NULL, NULL, 0, NULL, &err), 0);
+    gg_str first = gg_text_line(text, 0), second = gg_text_line(text, 1), bytes = gg_text_bytes(text);
+    assert_true(gg_str_starts_with(first, GG_STR("# site: ")));
+    size_t bar = gg_str_find(first, GG_STR(" | "), 0);
+    assert_true(bar != SIZE_MAX);
+    gg_str id = gg_str_slice(first, sizeof("# site: ") - 1, bar), code = gg_str_slice(first, bar + 3, first.len);
+    if (gg_str_starts_with(second, GG_STR("# facts:"))) read_facts(f, second);
+    size_t start = gg_str_find(bytes, code, gg_text_line_start(text, 1));
+    f->record.id = f->site.id = id;
+    f->site.first = &f->record;
+    f->site.in_workspace = true;
+    if (start != SIZE_MAX) f->site.span = (gg_span){(uint32_t)start, (uint32_t)(start + code.len)};
+}
+
+static void close_fixture(fixture *f) {
+    gg_tree_unref(&f->tree);
+    gg_text_unref(&f->text);
+    gg_arena_free(f->arena);
+}
+
+static gg_text *read_file(const char *folder, const char *name) {
+    char path[4096];
+    gg_error err = {0};
+    gg_text *text = NULL;
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    if (gg_text_read(&text, path, &err) != 0) fail_msg("%s: %s", path, err.message);
+    return text;
+}
+
+static void run_untouched(const gg_rule *rule, const char *folder, const char *name) {
+    fixture f;
+    gg_rule_match match;
+    open_fixture(&f, read_file(folder, name));
+    gg_rule_input in = {f.tree, &f.site, f.site.span};
+    assert_true(f.site.span.end > 0);
+    if (rule->check(&in, &match)) fail_msg("%s/%s: the rule must not offer anything", folder, name);
+    close_fixture(&f);
+}
+
+static void run_expected(const gg_rule *rule, const char *folder, const char *name) {
+    char expected_name[512];
+    fixture f, again;
+    gg_error err = {0};
+    gg_edits edits = {0};
+    gg_text *result = NULL;
+    gg_rule_match match;
+    open_fixture(&f, read_file(folder, name));
+    gg_rule_input in = {f.tree, &f.site, f.site.span};
+    if (gg_repair_edits(rule, &in, f.arena, &edits, &err) != 0) fail_msg("%s/%s: %s", folder, name, err.message);
+    assert_int_equal(gg_edits_apply(&result, f.text, &edits, &err), 0);
+    snprintf(expected_name, sizeof(expected_name), "%.*s.expected.py", (int)(strlen(name) - 3), name);
+    gg_text *expected = read_file(folder, expected_name);
+    if (!gg_str_equal(gg_text_bytes(result), gg_text_bytes(expected)))
+        fail_msg("%s/%s gives:\n%s", folder, name, gg_text_bytes(result).ptr);
+    open_fixture(&again, result);
+    assert_false(gg_tree_has_error(again.tree));
+    gg_rule_input in_again = {again.tree, &again.site, again.site.span};
+    bool offers_more = again.site.span.end && rule->check(&in_again, &match);
+    gg_edits more = {0};
+    if (offers_more && gg_repair_edits(rule, &in_again, again.arena, &more, &err) == 0 &&
+        strstr(name, "consecutive") == NULL && !gg_str_is(gg_str_from(rule->code), "GG001"))
+        fail_msg("%s/%s: the rule offers the same again", folder, name);
+    gg_edits_clear(&more);
+    gg_text_unref(&expected);
+    gg_edits_clear(&edits);
+    close_fixture(&again);
+    close_fixture(&f);
+}
+
+static void test_every_rule_has_fixtures_and_a_page(void **state) {
+    (void)state;
+    size_t count;
+    const gg_rule *const *rules = gg_rules(&count);
+    assert_true(count > 0);
+    for (size_t i = 0; i < count; i++) {
+        char folder[4096], page[4096];
+        snprintf(folder, sizeof(folder), "%s/tests/fixtures/repair/%s", GG_SOURCE_DIR, rules[i]->code);
+        snprintf(page, sizeof(page), "%s/docs/rules/%s.md", GG_SOURCE_DIR, rules[i]->code);
+        if (access(page, R_OK) != 0) fail_msg("%s has no page %s", rules[i]->name, page);
+        for (size_t j = 0; j < i; j++) assert_string_not_equal(rules[i]->code, rules[j]->code);
+        size_t expected = 0, untouched = 0;
+        DIR *dir = opendir(folder);
+        if (dir == NULL) fail_msg("%s has no fixtures in %s", rules[i]->name, folder);
+        for (struct dirent *entry; (entry = readdir(dir)) != NULL;) {
+            gg_str name = gg_str_from(entry->d_name);
+            if (!gg_str_ends_with(name, GG_STR(".py")) || gg_str_ends_with(name, GG_STR(".expected.py"))) continue;
+            if (gg_str_starts_with(name, GG_STR("untouched"))) {
+                run_untouched(rules[i], folder, entry->d_name);
+                untouched++;
+            } else {
+                run_expected(rules[i], folder, entry->d_name);
+                expected++;
+            }
+        }
+        closedir(dir);
+        assert_true(expected > 0);
+        assert_true(untouched > 0);
+    }
+}
+
+static void test_edits_must_not_overlap(void **state) {
+    (void)state;
+    gg_edits edits = {0};
+    gg_error err = {0};
+    gg_edits_add(&edits, (gg_span){4, 6}, GG_STR("x"));
+    gg_edits_add(&edits, (gg_span){0, 4}, GG_STR("y"));
+    assert_int_equal(gg_edits_sort(&edits, &err), 0);
+    assert_int_equal(edits.list.items[0].span.start, 0);
+    gg_edits_add(&edits, (gg_span){5, 9}, GG_STR("z"));
+    assert_int_equal(gg_edits_sort(&edits, &err), GG_EPARAMS);
+    gg_edits_clear(&edits);
+}
+
+static void test_max_safety_bounds_the_offers(void **state) {
+    (void)state;
+    char folder[4096];
+    fixture f;
+    const gg_rule *offers[8];
+    snprintf(folder, sizeof(folder), "%s/tests/fixtures/repair/GG001", GG_SOURCE_DIR);
+    open_fixture(&f, read_file(folder, "print.py"));
+    gg_rule_input in = {f.tree, &f.site, f.site.span};
+    assert_int_equal(gg_repair_offers(&in, GG_SAFETY_EXACT, offers, 8), 0);
+    assert_int_equal(gg_repair_offers(&in, GG_SAFETY_EFFECTS, offers, 8), 1);
+    assert_string_equal(offers[0]->code, "GG001");
+    close_fixture(&f);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_rule_has_fixtures_and_a_page),
+        cmocka_unit_test(test_edits_must_not_overlap),
+        cmocka_unit_test(test_max_safety_bounds_the_offers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

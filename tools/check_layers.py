@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+"""Fails when a C file includes a folder it may not, or another folder's private header (docs/architecture.md)."""
+
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+ALLOWED = {
+    "base": set(),
+    "protocol": {"base"},
+    "analysis": {"base"},
+    "analysis/worker": set(),
+    "repair": {"base", "analysis"},
+    "server": {"base", "protocol", "analysis", "repair"},
+}
+EXTERNAL = {
+    "jansson.h": {"protocol", "analysis", "repair", "server"},
+    "tree_sitter/api.h": {"analysis", "repair", "server"},
+    "uv.h": {"server"},
+    "curl/curl.h": {"server"},
+    "Python.h": {"analysis/worker"},
+}
+INCLUDE = re.compile(r'^\s*#\s*include\s+[<"]([^>"]+)[>"]', re.MULTILINE)
+
+
+def folder_of(path: str) -> str:
+    return "analysis/worker" if path.startswith("analysis/worker/") else path.split("/")[0]
+
+
+def problems(path: str, text: str) -> list[str]:
+    """What is wrong with the includes of one file, given its path below the root."""
+    here = folder_of(path)
+    found = []
+    for name in INCLUDE.findall(text):
+        target = folder_of(name)
+        if target in ALLOWED and "/" in name and target != here:
+            public = name == f"{target}/gg_{target}.h"
+            if target not in ALLOWED[here]:
+                found.append(f"{path}: {here}/ may not include {name}")
+            elif not public:
+                found.append(f"{path}: {name} is private to {target}/ (include {target}/gg_{target}.h)")
+        if name in EXTERNAL and here not in EXTERNAL[name]:
+            found.append(f"{path}: {here}/ may not include <{name}>")
+    return found
+
+
+def main() -> int:
+    found = []
+    for folder in ("base", "protocol", "analysis", "repair", "server"):
+        for file in sorted((ROOT / folder).rglob("*.[ch]")):
+            path = file.relative_to(ROOT).as_posix()
+            # An X-macro table (.def) is part of the file that includes it.
+            found += problems(path, file.read_text(encoding="utf-8"))
+    print("\n".join(found) if found else "layers: every include goes where it may")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
