@@ -7,6 +7,7 @@
  *   adopt_orphans()                     descendants that lose their parent become this process's children (Linux)
  *   cuda_devices() -> (runtime, [(index, name, total_bytes, free_bytes)…])   runtime None when there is none
  *
+ * Descriptors should not block, else a write that the other side does not take outlasts its deadline.
  * Threads: the GIL is released while waiting.  The CUDA runtime is opened with dlopen: without a driver each call answers an
  * error, which means "no device", never a failure. */
 #define Py_LIMITED_API 0x030A0000
@@ -18,6 +19,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -81,14 +83,16 @@ static PyObject *host_send(PyObject *self, PyObject *args) {
     Py_ssize_t count;
     if (!PyArg_ParseTuple(args, "iy#i", &fd, &bytes, &count, &timeout_ms)) return NULL;
     if ((size_t)count > MAX_FRAME_BYTES) return raise_outcome(TOO_BIG);
-    unsigned char header[4] = {(unsigned char)(count >> 24), (unsigned char)(count >> 16), (unsigned char)(count >> 8),
-                               (unsigned char)count};
+    /* In one piece: a job that is killed between header and body would leave its pipe out of step. */
+    char *frame = malloc((size_t)count + 4);
+    if (frame == NULL) return PyErr_NoMemory();
+    for (int i = 0; i < 4; i++) frame[i] = (char)((size_t)count >> (24 - 8 * i));
+    memcpy(frame + 4, bytes, (size_t)count);
     int64_t deadline = timeout_ms < 0 ? -1 : now_ms() + timeout_ms;
-    enum outcome o;
     PyThreadState *thread = PyEval_SaveThread();
-    o = transfer(fd, (char *)header, 4, 1, deadline);
-    if (o == DONE) o = transfer(fd, (char *)(uintptr_t)bytes, (size_t)count, 1, deadline);
+    enum outcome o = transfer(fd, frame, (size_t)count + 4, 1, deadline);
     PyEval_RestoreThread(thread);
+    free(frame);
     if (o != DONE) return raise_outcome(o);
     Py_INCREF(Py_None);
     return Py_None;

@@ -124,6 +124,13 @@ def test_text_of_user_code_is_made_valid(worker: Worker, write: Write) -> None:
     assert worker.capture(write(source)).entry["name"] == "bad \\ud800"
 
 
+def test_frames_larger_than_a_pipe(worker: Worker, write: Write) -> None:
+    source = "import torch\nNAME = 'n' * (1 << 20)\ndef f(x): return x + 1\ndef graphglue_inputs():\n"
+    path = write(source + "    yield NAME, f, (torch.ones(1),), {}\n")
+    job = worker.capture(path, overlay=[{"file": "/nowhere/big.py", "text": "#" * (8 << 20)}])
+    assert job.entry["name"] == "n" * (1 << 20)
+
+
 def test_unknown_keys_and_ops_are_ignored(worker: Worker, write: Write) -> None:
     worker.send({"op": "no_such_thing", "id": 99})
     assert worker.capture(write(NET), color="blue").done["status"] == "ok"

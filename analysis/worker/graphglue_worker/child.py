@@ -32,6 +32,7 @@ class Child:
         # CUDA reserves far more addresses than memory, so there resident memory is watched instead.
         self.watched = cuda
         self.frames, frames_w = os.pipe()
+        os.set_blocking(frames_w, False)  # the host waits with a deadline
         self.printed, printed_w = os.pipe()
         sys.stdout.flush()
         self.pid = os.fork()

@@ -115,6 +115,7 @@ class Zygote:
 def serve(fd: int, workspaces: list[str]) -> int:
     """Serve jobs on descriptor `fd` until the connection ends.  Returns the exit status."""
     os.set_inheritable(fd, False)
+    os.set_blocking(fd, False)  # the host waits with a deadline
     host.die_with_parent(signal.SIGTERM)
     host.adopt_orphans()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
