@@ -74,17 +74,23 @@ gg_str gg__require_module(const gg_tree *tree, const char *module, gg_arena *are
     if (alias.len) return alias;
     /* After the last of the imports that open the file, its docstring and `from __future__`. */
     TSNode root = gg_tree_root(tree), after = {0};
+    bool first = true;
+    uint32_t before = 0; /* the first statement that is neither: a file without imports gets its first one there */
     for (uint32_t i = 0; i < ts_node_named_child_count(root); i++) {
         TSNode child = ts_node_named_child(root, i);
         if (gg_node_is(child, "import_statement") || gg_node_is(child, "import_from_statement") ||
-            gg_node_is(child, "future_import_statement") || (i == 0 && is_docstring(child)))
+            gg_node_is(child, "future_import_statement") || (first && is_docstring(child)))
             after = child;
-        else if (!gg_node_is(child, "comment"))
+        else if (!gg_node_is(child, "comment")) {
+            before = ts_node_start_byte(child);
             break;
+        }
+        first = first && gg_node_is(child, "comment");
     }
     gg_str newline = gg__newline(tree);
     if (ts_node_is_null(after)) {
-        gg_edits_add(edits, (gg_span){0, 0}, gg_arena_printf(arena, "import %s%.*s", module, GG_STR_ARG(newline)));
+        gg_edits_add(edits, (gg_span){before, before},
+                     gg_arena_printf(arena, "import %s%.*s", module, GG_STR_ARG(newline)));
     } else {
         uint32_t end = ts_node_end_byte(after);
         gg_edits_add(edits, (gg_span){end, end}, gg_arena_printf(arena, "%.*simport %s", GG_STR_ARG(newline), module));
