@@ -8,7 +8,7 @@ static bool valid_id(const json_t *id) {
 int gg_message_parse(gg_message *out, gg_str body, gg_error *err) {
     *out = (gg_message){.kind = GG_MESSAGE_NOTIFICATION};
     json_error_t why;
-    json_t *root = json_loadb(body.ptr ? body.ptr : "", body.len, JSON_ALLOW_NUL, &why);
+    json_t *root = json_loadb(body.ptr ? body.ptr : "", body.len, JSON_ALLOW_NUL | JSON_DECODE_ANY, &why);
     if (root == NULL)
         return gg_fail(err, GG_EPARSE, "the message is not valid JSON: %s (byte %d)", why.text, why.position);
     out->root = root;

@@ -14,6 +14,10 @@ struct gg_outgoing {
 };
 
 void gg_send_take(gg_session *session, json_t *message_take) {
+    if (session->transport == NULL) { /* the session ended; what still finishes has nobody to tell */
+        json_decref(message_take);
+        return;
+    }
     gg_buf out;
     gg_buf_init(&out, GG_MAX_MESSAGE_BYTES);
     gg_error err = {0};
@@ -53,6 +57,10 @@ static void on_deadline(uv_timer_t *timer) {
 }
 
 void gg_request_take(gg_session *session, const char *method, json_t *params_take, gg_on_response done, void *data) {
+    if (session->transport == NULL) {
+        json_decref(params_take);
+        return;
+    }
     struct gg_outgoing *o = gg_calloc(1, sizeof(struct gg_outgoing));
     *o = (struct gg_outgoing){.session = session, .id = ++session->next_id, .done = done, .data = data};
     uv_timer_init(&session->loop, &o->timer);

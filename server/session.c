@@ -2,6 +2,7 @@
  *
  * Shutdown: stop reading → cancel captures and calls → wait for jobs (they hold snapshots) → close every handle → the loop must close
  * empty. */
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -114,8 +115,8 @@ static void on_turn(uv_prepare_t *prepare) {
 
 static void on_parent_check(uv_timer_t *timer) {
     gg_session *session = timer->data;
-    pid_t watched = (pid_t)session->options->parent_pid;
-    if (watched > 0 ? kill(watched, 0) != 0 : getppid() == 1) {
+    bool client_gone = session->client_pid > 0 && kill(session->client_pid, 0) != 0 && errno == ESRCH;
+    if (client_gone || getppid() != session->parent_pid) {
         gg_log(GG_LOG_INFO, "the parent process has gone");
         gg_session_exit(session, session->state == GG_STATE_SHUTDOWN ? 0 : 1);
     }
@@ -150,6 +151,7 @@ void gg_session_exit(gg_session *session, int status) {
     gg_outgoing_end(session);
     gg_progress_close_all(session);
     gg_transport_close(session->transport);
+    session->transport = NULL;
     uv_timer_start(&session->leave, on_leave, 0, 10);
 }
 
@@ -167,6 +169,8 @@ static void release(gg_session *session) {
 
 int gg_server_run(const gg_server_settings *settings) {
     gg_session session = {.options = settings, .encoding = GG_UTF16, .exit_status = 1};
+    session.parent_pid = getppid();
+    session.client_pid = (pid_t)settings->parent_pid;
     session.settings.timeout_ms = DEFAULT_TIMEOUT_MS;
     session.settings.max_safety = GG_SAFETY_EFFECTS;
     session.reader = gg_frame_reader_new(GG_MAX_MESSAGE_BYTES);

@@ -112,6 +112,7 @@ struct gg_session {
     const gg_server_settings *options;
     enum { GG_STATE_NEW, GG_STATE_INITIALIZED, GG_STATE_SHUTDOWN, GG_STATE_EXITING } state;
     int exit_status;
+    pid_t parent_pid, client_pid; /* when either ends, so does the server; client_pid 0: not known */
     uint32_t caps;
     gg_encoding encoding;
     bool pulls; /* diagnostics are asked for, not pushed */

@@ -1,10 +1,15 @@
 /* initialize: capabilities, encoding, folders, trust.  Nothing else is done before it is answered.  Loop thread only. */
+#include <signal.h>
+
 #include "server/on/on.h"
 
 GG_HANDLER(gg_on_initialize) {
     const gg_lsp_initialize_params *p = params;
     gg_session_read_caps(session, p->capabilities);
     session->state = GG_STATE_INITIALIZED;
+    pid_t client = p->process_id.set ? (pid_t)p->process_id.v : 0;
+    if (session->client_pid == 0 && client > 0 && kill(client, 0) == 0)
+        session->client_pid = client; /* else it runs on another machine, or in a container of its own */
     gg_session_settings(session, p->initialization_options);
     for (uint32_t i = 0; i < p->workspace_folders.len; i++) {
         char *path = gg_uri_to_path(p->workspace_folders.items[i].uri);
