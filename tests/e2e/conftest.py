@@ -48,7 +48,8 @@ async def start(tmp_path: Path) -> AsyncIterator[Start]:
         )
         result = await asyncio.wait_for(client.initialize_session(params), support.DEADLINE)
         client.server_capabilities = result.capabilities
-        client.encoding = str(getattr(result.capabilities.position_encoding, "value", None) or "utf-16")
+        encoding = result.capabilities.position_encoding
+        client.encoding = str(getattr(encoding, "value", encoding) or "utf-16")
         return client
 
     yield launch

@@ -7,7 +7,7 @@ import venv
 import programs
 import pytest
 
-SHORT = {"capture": {"timeout": 5000}}
+SHORT = {"capture": {"timeout": 5}}
 
 
 async def told(client, uri):
@@ -40,7 +40,7 @@ async def test_a_capture_that_fails_is_told_and_the_next_one_runs(start, text, w
 
 @pytest.mark.parametrize("text", [programs.PRINTS, programs.FLOODS], ids=["prints", "floods"])
 async def test_output_never_reaches_the_protocol(start, text):
-    client = await start(trusted=True, settings={"capture": {"timeout": 60000}})
+    client = await start(trusted=True, settings={"capture": {"timeout": 60}})
     uri = client.open("loud.py", text)
     await client.saved(uri)
     client.take_messages()
