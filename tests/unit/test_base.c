@@ -1,0 +1,107 @@
+/* links: gg_base */
+/* Slices, UTF-8, buffers with ceilings, arenas, lists, errors. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "base/gg_base.h"
+
+static void test_slices(void **state) {
+    (void)state;
+    gg_str s = GG_STR("  hello hello ");
+    assert_true(gg_str_is(gg_str_trim(s), "hello hello"));
+    assert_int_equal(gg_str_find(s, GG_STR("hello"), 3), 8);
+    assert_true(gg_str_find(s, GG_STR("x"), 0) == SIZE_MAX);
+    assert_true(gg_str_find(GG_STR("ab"), GG_STR("abc"), 0) == SIZE_MAX);
+    assert_int_equal(gg_str_slice(s, 20, 30).len, 0);
+    assert_true(gg_str_compare(GG_STR("a"), GG_STR("ab")) < 0);
+    assert_true(gg_str_compare(GG_STR("b"), GG_STR("ab")) > 0);
+    assert_true(gg_str_ends_with(GG_STR("x.py"), GG_STR(".py")));
+    assert_false(gg_str_ends_with(GG_STR("py"), GG_STR(".py")));
+}
+
+static void test_utf8(void **state) {
+    (void)state;
+    static const struct {
+        const char *bytes;
+        size_t valid;
+    } rows[] = {
+        {"plain", 5},    {"\xc3\xa9", 2},         {"\xf0\x9f\x98\x80!", 5}, {"\xc0\x80", 0}, {"a\xed\xa0\x80", 1},
+        {"\xe2\x82", 0}, {"\xf4\x90\x80\x80", 0}, {"\xf0\x80\x80\x80", 0},  {"a\x80", 1},    {"\xff", 0},
+    };
+    for (size_t i = 0; i < GG_COUNT(rows); i++)
+        assert_int_equal(gg_utf8_valid_prefix(gg_str_from(rows[i].bytes)), rows[i].valid);
+    assert_int_equal(gg_utf16_length(GG_STR("a\xc3\xa9\xf0\x9f\x98\x80")), 4);
+}
+
+static void test_a_buffer_keeps_its_ceiling(void **state) {
+    (void)state;
+    gg_buf buf;
+    gg_buf_init(&buf, 5);
+    assert_int_equal(gg_buf_append_z(&buf, "abc"), 0);
+    assert_int_equal(gg_buf_append_z(&buf, "def"), GG_ETOOBIG);
+    assert_true(buf.overflow);
+    assert_int_equal(gg_buf_printf(&buf, "%d", 42), 0);
+    assert_true(gg_str_is(gg_buf_str(&buf), "abc42"));
+    gg_buf_consume(&buf, 3);
+    assert_string_equal(buf.ptr, "42");
+    char *taken = gg_buf_take(&buf);
+    assert_string_equal(taken, "42");
+    gg_free(taken);
+    taken = gg_buf_take(&buf);
+    assert_string_equal(taken, "");
+    gg_free(taken);
+}
+
+static void test_an_arena_hands_out_zeroed_memory(void **state) {
+    (void)state;
+    gg_arena *arena = gg_arena_new();
+    for (size_t size = 1; size < 20000; size = size * 3 + 1) {
+        unsigned char *bytes = gg_arena_alloc(arena, size);
+        for (size_t i = 0; i < size; i++) assert_int_equal(bytes[i], 0);
+        memset(bytes, 0xff, size);
+    }
+    assert_true(gg_str_is(gg_arena_printf(arena, "%s-%d", "x", 3), "x-3"));
+    gg_arena_free(arena);
+}
+
+static void test_lists_keep_their_order(void **state) {
+    (void)state;
+    GG_LIST(int) xs = {0};
+    for (int i = 0; i < 100; i++) gg_list_push(&xs, i);
+    gg_list_remove(&xs, 0);
+    gg_list_remove(&xs, 98);
+    assert_int_equal(xs.len, 98);
+    assert_int_equal(xs.items[0], 1);
+    assert_int_equal(xs.items[97], 98);
+    gg_list_clear(&xs);
+}
+
+static void test_errors_have_codes_and_words(void **state) {
+    (void)state;
+    gg_error err = {0};
+    assert_int_equal(gg_error_rpc_code(GG_EPARAMS), -32602);
+    assert_int_equal(gg_error_rpc_code(12345), -32603);
+    assert_string_equal(gg_error_text(GG_ECANCELED), "canceled");
+    char longer[3000];
+    memset(longer, 'x', sizeof(longer));
+    memcpy(longer + sizeof(err.message) - 2, "\xc3\xa9", 2);
+    longer[sizeof(longer) - 1] = '\0';
+    assert_int_equal(gg_fail(&err, GG_EIO, "%s", longer), GG_EIO);
+    assert_int_equal(gg_utf8_valid_prefix(gg_str_from(err.message)), strlen(err.message));
+    assert_int_equal(gg_fail(NULL, GG_EIO, "nobody listens"), GG_EIO);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_slices),
+        cmocka_unit_test(test_utf8),
+        cmocka_unit_test(test_a_buffer_keeps_its_ceiling),
+        cmocka_unit_test(test_an_arena_hands_out_zeroed_memory),
+        cmocka_unit_test(test_lists_keep_their_order),
+        cmocka_unit_test(test_errors_have_codes_and_words),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
