@@ -203,7 +203,7 @@ def _difference(entry: Entry, expected: Any, got: Any, deadline: forks.Deadline)
     if found.same:
         return None
     again = forks.run(lambda: _eager(entry), deadline, quiet=True)
-    if isinstance(again, forks.Lost) or not compare.difference(expected, again.result).same:
+    if not isinstance(again, forks.Lost) and not compare.difference(expected, again.result).same:
         return None
     return f"compiled outputs differ from eager ones: {found.words}"
 

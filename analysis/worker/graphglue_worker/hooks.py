@@ -5,7 +5,7 @@ over-reports, since some are raised and swallowed on healthy code; the counters 
 instruction translators is kept with each one's instruction position: the user's stack with exact columns, through inlined
 calls.  A break that wraps another (a loop, a context manager) is reported as its root cause, the wrapping as aggravation.
 
-Private names of torch are used in this file and in ``facts`` only, and looked for before use:
+Private names of torch are used in this file, ``positions`` and ``facts`` only, and looked for before use:
 
 =========  ====================================================================
 torch      where a break is logged
@@ -147,14 +147,11 @@ def _message(error: BaseException) -> str:
 def _parts(error: BaseException) -> tuple[BaseException, list[str]]:
     """The root cause of a chain of breaks, and all messages of the chain, the root's first."""
     parts = [p.strip("\n") for p in _message(error).split(SEPARATOR)]
-    cause = error.__cause__
-    while len(parts) < 8 and isinstance(
-        cause, exc.Unsupported
-    ):  # torch 2.8 chains exceptions, later ones join messages
-        error = cause
+    # Up to torch 2.10 exceptions are chained; later ones join their messages.
+    while len(parts) < 8 and isinstance(error.__cause__, exc.Unsupported):
+        error = error.__cause__
         if _message(error) not in parts:
             parts.insert(0, _message(error))
-        cause = error.__cause__
     return error, parts
 
 
@@ -189,8 +186,8 @@ def _remember(error: BaseException, frame: FrameType | None) -> None:
     message = _message(error)
     root = message.partition(SEPARATOR)[0].strip("\n")
     moments = _listener.now.moments
-    known = moments.get(root) if root != message.strip("\n") else getattr(error.__cause__, "_graphglue", None)
-    moment = known or _moment(frame)
+    moment = moments.get(root) if root != message.strip("\n") else None
+    moment = moment or _moment(frame)
     error._graphglue = moment  # type: ignore[attr-defined]
     if len(moments) > 256:
         moments.clear()
