@@ -7,7 +7,12 @@
 #define GG_ANALYSIS_H
 
 #include <jansson.h>
+#ifdef __cplusplus
+#include <atomic>
+using std::atomic_bool;
+#else
 #include <stdatomic.h>
+#endif
 #include <tree_sitter/api.h>
 
 #include "base/gg_base.h"

@@ -22,7 +22,7 @@ torch = pytest.importorskip("torch")
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "analysis" / "worker"))
 
-from graphglue_worker import hooks
+from graphglue_worker import hooks  # noqa: E402 - after the path is set
 
 TEXTS = sorted((ROOT / "analysis" / "explain" / "texts").glob("*.md"))
 SECTIONS = ("Short", "What happens", "Why it breaks", "How to fix", "Before", "After")

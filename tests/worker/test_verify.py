@@ -1,0 +1,210 @@
+"""Verification: edits that change something visible are refused with the reason, right ones are accepted.
+
+Each row is a program, an edit of it that a naive rewrite would make, and what the verdict must say.  The programs break, so a wrong
+edit can only be refused for what it changes.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+HEAD = "import torch\nfrom torch import nn\n\n\n"
+TAIL = "\n\ndef graphglue_inputs():\n    yield 'e', {entry}, {args}, {{}}\n"
+
+
+@dataclass
+class Case:
+    """An edit and the verdict it deserves; `reason` is a word of the refusal, empty when the edit is right."""
+
+    name: str
+    before: str
+    after: str
+    reason: str = ""
+    args: str = "(torch.randn(4, 4),)"
+    safety: str = "exact"
+    entry: str = "f"
+    outputs: str = ""
+
+
+BRANCH = "    if h.sum() > 0:\n        y = {a}\n    else:\n        y = {b}\n    return y\n"
+F = "def f(x):\n    h = x * 2\n"
+
+CASES = [
+    Case("where", F + BRANCH.format(a="h + 1", b="h - 1"), F + "    return torch.where(h.sum() > 0, h + 1, h - 1)\n"),
+    Case(
+        "wrong factor",
+        F + BRANCH.format(a="h + 1", b="h - 1"),
+        F + "    return torch.where(h.sum() > 0, h + 1, h - 2)\n",
+        "differ",
+    ),
+    Case(
+        "promotion",
+        "def f(x, n):\n    if x.sum() > 0:\n        y = n\n    else:\n        y = x\n    return y\n",
+        "def f(x, n):\n    return torch.where(x.sum() > 0, n, x)\n",
+        "dtype",
+        args="(torch.ones(4), torch.arange(4))",
+    ),
+    Case(
+        "broadcast arms",
+        F + BRANCH.format(a="h", b="h[0]"),
+        F + "    return torch.where(h.sum() > 0, h, h[0])\n",
+        "shape",
+    ),
+    Case(
+        "rebinding instead of in place",
+        "def f(x):\n    if x.sum() > 0:\n        x += 1\n    return x * 2\n",
+        "def f(x):\n    x = torch.where(x.sum() > 0, x + 1, x)\n    return x * 2\n",
+        "inputs after the call",
+    ),
+    Case(
+        "nan gradient of an arm that is not selected",
+        "def f(x):\n    if x.min() > 0:\n        y = x.sqrt()\n    else:\n        y = x * 1\n    return y\n",
+        "def f(x):\n    return torch.where(x.min() > 0, x.sqrt(), x * 1)\n",
+        "gradient",
+        args="(torch.tensor([-1.0, 2.0], requires_grad=True),)",
+    ),
+    Case(
+        "double scalar in half arithmetic",
+        "def f(h, s):\n    return h * s.item()\n",
+        "def f(h, s):\n    return h * s.detach()\n",
+        "dtype",
+        args="(torch.arange(4), torch.tensor(0.5, dtype=torch.float64))",
+    ),
+    Case(
+        "item detaches",
+        "def f(x):\n    return x * x.mean().item()\n",
+        "def f(x):\n    return x * x.mean()\n",
+        "gradient",
+        args="(torch.randn(4, requires_grad=True),)",
+    ),
+    Case("item as tensor", "def f(x):\n    return x * x.mean().item()\n", "def f(x):\n    return x * x.mean().detach()\n"),
+    Case(
+        "zero division",
+        "def f(x):\n    return x * (1.0 / (x.sum() + 1.5).item())\n",
+        "def f(x):\n    return x * (1.0 / (x.sum() + 1.5).detach())\n",
+        "raises ZeroDivisionError",
+        args="(torch.ones(1),)",
+    ),
+    Case(
+        "truncation",
+        "def f(x):\n    return x * int(x[0])\n",
+        "def f(x):\n    return x * x[0].detach().floor()\n",
+        "differ",
+        args="(torch.tensor([-1.5, 2.0]),)",
+    ),
+    Case(
+        "nan leaks through a product",
+        "def f(x):\n    return x[x > 0].sum()\n",
+        "def f(x):\n    return (x * (x > 0)).sum()\n",
+        "differ",
+        args="(torch.tensor([1.0, float('-inf')]),)",
+    ),
+    Case(
+        "random numbers drawn elsewhere",
+        "def f(x):\n    if x.sum() > 1e9:\n        x = x * torch.rand(4)\n    return x * 2\n",
+        "def f(x):\n    x = torch.where(x.sum() > 1e9, x * torch.rand(4), x)\n    return x * 2\n",
+        "random state",
+    ),
+    Case(
+        "state dict",
+        "class N(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.a = nn.Linear(4, 4)\n\n"
+        "    def forward(self, x):\n        print('x')\n        return self.a(x)\n",
+        "class N(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.b = nn.Linear(4, 4)\n\n"
+        "    def forward(self, x):\n        return self.b(x)\n",
+        "state dict",
+        entry="N()",
+        safety="effects",
+    ),
+    Case("dropped print", F + "    print('x')\n    return h\n", F + "    return h\n", "printed", safety="effects"),
+    Case(
+        "guarded print is not exact",
+        F + "    print('x')\n    return h\n",
+        F + "    if not torch.compiler.is_compiling():\n        print('x')\n    return h\n",
+        "printed",
+    ),
+    Case(
+        "guarded print",
+        F + "    print('x')\n    return h\n",
+        F + "    if not torch.compiler.is_compiling():\n        print('x')\n    return h\n",
+        safety="effects",
+    ),
+    Case(
+        "exception lost",
+        "def f(x):\n    if (x < 0).any():\n        raise ValueError('negative')\n    return x * 2\n",
+        "def f(x):\n    return x * 2\n",
+        "raises ValueError",
+        args="(torch.ones(4),)",
+        safety="effects",
+    ),
+    Case(
+        "asynchronous check",
+        "def f(x):\n    if (x < 0).any():\n        raise ValueError('negative')\n    return x * 2\n",
+        "def f(x):\n    if torch.compiler.is_compiling():\n        torch._assert_async(~(x < 0).any(), 'negative')\n"
+        "    elif (x < 0).any():\n        raise ValueError('negative')\n    return x * 2\n",
+        args="(torch.ones(4),)",
+        safety="effects",
+    ),
+    Case(
+        "rounding is close, not identical",
+        "def f(x):\n    print(end='')\n    return x.sum(0)\n",
+        "def f(x):\n    return x.flip(0).cumsum(0)[-1]\n",
+        "differ",
+        args="(torch.randn(999, 4),)",
+        outputs="close",
+    ),
+    Case("syntax error", F + "    print('x')\n    return h\n", F + "    print('x'\n    return h\n", "does not compile"),
+    Case("nothing mended", F + "    print('x')\n    return h\n", F + "    print( 'x')\n    return h\n", "no graph break was removed"),
+    Case(
+        "another break instead",
+        F + "    print('x')\n    return h\n",
+        F + "    import os\n    os.getpid()\n    return h if h.sum() > 0 else h * 1\n",
+        "new graph break",
+        safety="effects",
+    ),
+    Case(
+        "not repeatable",
+        "import os\n\n" + F + "    print(end='')\n    return h + os.urandom(1)[0]\n",
+        "import os\n\n" + F + "    return h + os.urandom(1)[0]\n",
+        "repeat",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES, ids=[c.name for c in CASES])
+def test_verdict(case: Case, worker, tmp_path: Path) -> None:
+    file = str(tmp_path / "program.py")
+    tail = TAIL.format(entry=case.entry, args=case.args)
+    original, edited = HEAD + case.before + tail, HEAD + case.after + tail
+    job = worker.submit(
+        "verify",
+        file,
+        original=[{"file": file, "text": original}],
+        edited=[{"file": file, "text": edited}],
+        safety=case.safety,
+        deadline_ms=60_000,
+    )
+    frames = list(worker.frames(job))
+    verdict = next(f["verdict"] for f in frames if f["op"] == "verdict")
+    if not case.reason:
+        assert verdict["accepted"], verdict["reasons"]
+        assert verdict["glued"] and verdict["outputs"] == "identical" and verdict["graphs_after"] == 1
+        assert verdict["breaks_before"] > 0 and verdict["breaks_after"] == 0
+    else:
+        assert not verdict["accepted"] and not verdict["glued"]
+        assert case.reason in " ".join(verdict["reasons"]), verdict["reasons"]
+    if case.outputs:
+        assert verdict["outputs"] == case.outputs
+    assert not Path(file).exists()
+
+
+def test_a_crash_of_the_edited_code_is_told(worker, tmp_path: Path) -> None:
+    file = str(tmp_path / "program.py")
+    tail = TAIL.format(entry="f", args="(torch.randn(4),)")
+    original = HEAD + F + "    print('x')\n    return h\n" + tail
+    edited = "import os\n" + HEAD + F + "    os._exit(3)\n    return h\n" + tail
+    job = worker.submit("verify", file, original=[{"file": file, "text": original}], edited=[{"file": file, "text": edited}], safety="effects")
+    frames = list(worker.frames(job))
+    verdict = next(f["verdict"] for f in frames if f["op"] == "verdict")
+    assert not verdict["accepted"] and "exit code 3" in " ".join(verdict["reasons"])
+    assert frames[-1]["status"] == "ok"
