@@ -62,8 +62,7 @@ json_t *gg_diagnostics_json(const gg_document *document) {
         json_array_append_new(
             array, base(document, top, INFORMATION, GG_STR("untrusted"),
                         GG_STR("graphglue runs your code to find graph breaks, and this workspace is not trusted. To "
-                               "allow it, set "
-                               "the initialization option \"trusted\" (or the setting graphglue.trusted) to true.")));
+                               "allow it, start the server with the initialization option \"trusted\": true.")));
         return array;
     }
     const gg_findings *f = document->findings;

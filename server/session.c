@@ -55,41 +55,46 @@ void gg_session_read_caps(gg_session *session, const json_t *capabilities) {
         GG_HAS(session, PULL) && GG_HAS(session, PULL_REFRESH); /* else what a capture finds would not be asked for */
 }
 
-void gg_session_settings(gg_session *session, const json_t *settings) {
-    gg_settings *s = &session->settings;
-    const json_t *python = json_object_get(settings, "python"), *trusted = json_object_get(settings, "trusted");
-    const json_t *capture = json_object_get(settings, "capture"), *safety = json_object_get(settings, "maxSafety");
-    const char *run = json_string_value(json_object_get(capture, "run"));
-    const json_t *timeout = json_object_get(capture, "timeout");
-    bool was_trusted = s->trusted;
-    if (json_is_string(python) && (s->python == NULL || strcmp(s->python, json_string_value(python)) != 0)) {
-        gg_free(s->python);
-        s->python = gg_str_dup(gg_str_from(json_string_value(python)));
-        gg_workspaces_restart(session);
-    }
-    if (json_is_boolean(trusted)) s->trusted = json_is_true(trusted);
-    if (run)
-        s->run = strcmp(run, "onType") == 0   ? GG_RUN_ON_TYPE
-                 : strcmp(run, "manual") == 0 ? GG_RUN_MANUAL
-                                              : GG_RUN_ON_SAVE;
-    if (json_is_number(timeout) && json_number_value(timeout) >= 1 && json_number_value(timeout) <= 86400)
-        s->timeout_ms = (uint32_t)(json_number_value(timeout) * 1000);
-    if (json_is_string(safety) && !gg_safety_parse(json_string_value(safety), &s->max_safety))
-        gg_show_message(session, 2, "graphglue.maxSafety wants exact, effects, numeric or config, not '%s'",
-                        json_string_value(safety));
-    if (was_trusted != s->trusted && session->state == GG_STATE_INITIALIZED) gg_session_trust_changed(session);
+static void tell_wrong(gg_session *session, const char *setting, const char *wants) {
+    gg_show_message(session, 2, "graphglue: the setting graphglue.%s wants %s; it is left as it was", setting, wants);
 }
 
-void gg_session_trust_changed(gg_session *session) {
-    for (size_t i = 0; i < session->documents.len; i++) {
-        gg_document *d = session->documents.items[i];
-        gg_document_dirty(d);
-        if (session->settings.trusted && session->settings.run != GG_RUN_MANUAL)
-            gg_capture_start(d);
-        else
-            gg_capture_cancel(d);
+static void read_run(gg_session *session, const json_t *run) {
+    static const char *const names[] = {
+        [GG_RUN_ON_SAVE] = "onSave", [GG_RUN_ON_TYPE] = "onType", [GG_RUN_MANUAL] = "manual"};
+    const char *given = json_string_value(run);
+    for (size_t i = 0; given && i < GG_COUNT(names); i++) {
+        if (strcmp(given, names[i]) != 0) continue;
+        session->settings.run = (gg_run)i;
+        return;
     }
-    if (!session->settings.trusted) gg_workspaces_restart(session);
+    tell_wrong(session, "capture.run", "onSave, onType or manual");
+}
+
+/* A key that is absent or null leaves its setting as it is.  Trust is none of them: a workspace may carry settings, and must not be able to
+ * allow itself to be run. */
+void gg_session_settings(gg_session *session, const json_t *settings) {
+    gg_settings *s = &session->settings;
+    const json_t *python = json_object_get(settings, "python"), *capture = json_object_get(settings, "capture");
+    const json_t *run = json_object_get(capture, "run"), *timeout = json_object_get(capture, "timeout");
+    const json_t *safety = json_object_get(settings, "maxSafety");
+    if (json_is_string(python)) {
+        if (s->python == NULL || strcmp(s->python, json_string_value(python)) != 0) {
+            gg_free(s->python);
+            s->python = gg_str_dup(gg_str_from(json_string_value(python)));
+            gg_workspaces_restart(session);
+        }
+    } else if (python && !json_is_null(python)) {
+        tell_wrong(session, "python", "the path of an interpreter");
+    }
+    if (run && !json_is_null(run)) read_run(session, run);
+    if (json_is_number(timeout) && json_number_value(timeout) >= 1 && json_number_value(timeout) <= 86400)
+        s->timeout_ms = (uint32_t)(json_number_value(timeout) * 1000);
+    else if (timeout && !json_is_null(timeout))
+        tell_wrong(session, "capture.timeout", "seconds, from 1 to 86400");
+    const char *class = json_string_value(safety);
+    if (safety && !json_is_null(safety) && (class == NULL || !gg_safety_parse(class, &s->max_safety)))
+        tell_wrong(session, "maxSafety", "exact, effects, numeric or config");
 }
 
 /* ---- loop --------------------------------------------------------------------------------------------------------------------- */

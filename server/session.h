@@ -99,10 +99,12 @@ void gg_workspaces_restart(gg_session *session); /* settings changed */
 void gg_workspace_change(gg_session *session, const char *folder, bool added);
 void gg_workspace_free(gg_workspace *workspace);
 
+typedef enum gg_run { GG_RUN_ON_SAVE, GG_RUN_ON_TYPE, GG_RUN_MANUAL } gg_run;
+
 typedef struct gg_settings {
     char *python;
-    bool trusted;
-    enum { GG_RUN_ON_SAVE, GG_RUN_ON_TYPE, GG_RUN_MANUAL } run;
+    bool trusted; /* said once, in initialize */
+    gg_run run;
     uint32_t timeout_ms;
     gg_safety max_safety;
 } gg_settings;
@@ -238,7 +240,6 @@ void gg_session_settings(gg_session *session, const json_t *settings); /* reads 
 void gg_session_read_caps(gg_session *session, const json_t *capabilities);
 void gg__capture_note_change(struct gg_capture *capture, gg_change change);
 void gg_session_exit(gg_session *session, int status);
-void gg_session_trust_changed(gg_session *session);
 bool gg_session_quiet(const gg_session *session);
 void gg_watchdog_turn(gg_session *session);
 

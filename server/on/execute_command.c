@@ -63,7 +63,7 @@ static void capture(gg_session *session, gg_call *call, const json_t *argument) 
         gg_call_fail(call, GG_EPARAMS, "params.arguments[0] wants the URI of an open document");
     } else if (!session->settings.trusted) {
         gg_call_fail(call, GG_EFAILED,
-                     "the workspace is not trusted: nothing is run (set graphglue.trusted to allow it)");
+                     "the workspace is not trusted: nothing is run (the initialization option \"trusted\" allows it)");
     } else {
         gg_capture_start(document);
         gg_call_reply_take(call, json_null());

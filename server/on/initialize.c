@@ -11,6 +11,7 @@ GG_HANDLER(gg_on_initialize) {
     if (session->client_pid == 0 && client > 0 && kill(client, 0) == 0)
         session->client_pid = client; /* else it runs on another machine, or in a container of its own */
     gg_session_settings(session, p->initialization_options);
+    session->settings.trusted = json_is_true(json_object_get(p->initialization_options, "trusted"));
     for (uint32_t i = 0; i < p->workspace_folders.len; i++) {
         char *path = gg_uri_to_path(p->workspace_folders.items[i].uri);
         if (path) gg_workspace_change(session, path, true);

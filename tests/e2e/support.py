@@ -18,10 +18,11 @@ import time
 import uuid
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Union
 
 from lsprotocol import types
 from lsprotocol.converters import get_converter
+from pygls.protocol import default_converter
 from pytest_lsp import LanguageClient
 from pytest_lsp.client import DEFAULT_CLIENT_FEATURES, register_lsp_features
 from pytest_lsp.protocol import LanguageClientProtocol
@@ -116,11 +117,23 @@ class Protocol(LanguageClientProtocol):
         super()._handle_response(msg_id, result, error)
 
 
+def make_converter() -> Any:
+    """pygls's, but that lsprotocol takes every code action with a command for a command."""
+
+    def code_action(value: Any, _: type) -> types.Command | types.CodeAction:
+        is_command = isinstance(value.get("command"), str)
+        return converter.structure(value, types.Command if is_command else types.CodeAction)
+
+    converter = default_converter()
+    converter.register_structure_hook(Union[types.Command, types.CodeAction], code_action)  # noqa: UP007
+    return converter
+
+
 class Client(LanguageClient):
     """pytest-lsp's client with deadlines, every publication kept, and answers to what a server may ask."""
 
     def __init__(self, **options: Any) -> None:
-        super().__init__(protocol_cls=Protocol, **options)
+        super().__init__(protocol_cls=Protocol, converter_factory=make_converter, **options)
         ours = types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS
         register_lsp_features(self, {k: v for k, v in DEFAULT_CLIENT_FEATURES.items() if k != ours})
         self.mark = uuid.uuid4().hex
@@ -134,6 +147,7 @@ class Client(LanguageClient):
         self.refuse_edits = False
         self.unread: list[str] = []
         self.ended = False
+        self.may_stall = False  # only for what is known to take longer, and said by the test
         self._changed = asyncio.Event()
 
         @self.feature(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
@@ -186,7 +200,7 @@ class Client(LanguageClient):
                 assert len(self.published) + len(self.messages) == seen, "messages after shutdown was answered"
                 self.exit(None)
                 assert await asyncio.wait_for(self._server.wait(), 10) == 0
-                assert_status(status, busy)
+                assert_status(status, busy, self.may_stall)
         finally:
             if self._server.returncode is None:
                 self._server.kill()
@@ -325,10 +339,11 @@ class Client(LanguageClient):
         return list(found or [])  # type: ignore[arg-type]
 
 
-def assert_status(status: Any, busy: bool = False) -> None:
+def assert_status(status: Any, busy: bool = False, may_stall: bool = False) -> None:
     """The loop never stalled, and when everything was done nothing was left to do; the one pending request is this one."""
     values = plain(status)
-    assert values["stalls"] == 0 and values["longest_turn_us"] <= STALL_MS * 1000, values
+    values.pop("methods")
+    assert may_stall or values["stalls"] == 0 and values["longest_turn_us"] <= STALL_MS * 1000, values
     if not busy:
         left = {key: values[key] for key in ("pending", "jobs", "captures", "verifications")}
         assert left == {"pending": 1, "jobs": 0, "captures": 0, "verifications": 0}, values

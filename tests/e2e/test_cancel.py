@@ -23,10 +23,11 @@ async def test_a_verification(start):
     client.replace(uri, "SLOW = 0", "SLOW = 1")
     await client.sync()
     (glue, *_) = await client.actions(uri, client.find(uri, programs.CONDITION))
+    before = len(client.progress_reports)
     pending = asyncio.ensure_future(
         client.protocol.send_request_async(types.CODE_ACTION_RESOLVE, glue, msg_id="verify")
     )
-    await client.until("progress of the verification", lambda: client.progress_reports)
+    await client.until("progress of the verification", lambda: len(client.progress_reports) > before)
     cancel(client, "verify")
     with pytest.raises(JsonRpcException) as canceled:
         await asyncio.wait_for(pending, 10)

@@ -32,6 +32,7 @@ async def test_refresh_is_asked_for_after_a_capture(start):
     assert list((await pull(client, uri)).items) == []
     client.save(uri)
     await client.until("workspace/diagnostic/refresh", lambda: client.diagnostic_refresh_count)
+    await client.sync()
     assert [d.code for d in (await pull(client, uri)).items] == ["GB0170"]
 
 

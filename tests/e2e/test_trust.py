@@ -15,14 +15,14 @@ async def test_nothing_runs_and_the_first_diagnostic_says_how_to_allow_it(start)
     assert any("trust" in text for text in said), said
 
 
-async def test_said_once(start):
+async def test_said_once_in_each_file(start):
     client = await start(trusted=False)
-    for name in ("a.py", "b.py"):
-        client.save(client.open(name, programs.BRANCH))
+    uris = [client.open(name, programs.BRANCH) for name in ("a.py", "b.py")]
+    for uri in uris:
+        client.save(uri)
     await client.sync()
-    messages = client.take_messages()
-    notes = [d for p in client.diagnostics.values() for d in p if "trust" in d.message]
-    assert len(messages) + len(notes) <= 1
+    assert not client.take_messages(), "nor in a window"
+    assert [len([d for d in client.diagnostics[uri] if "trust" in d.message]) for uri in uris] == [1, 1]
 
 
 async def test_a_capture_by_name_is_refused(start):
