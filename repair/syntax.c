@@ -126,6 +126,15 @@ bool gg__reads(const gg_tree *tree, TSNode node, gg_str name) {
     return !ts_node_is_null(node) && !gg__visit(node, differs, &search);
 }
 
+static bool is_no_comment_inside(TSNode node, void *data) {
+    const gg_span *span = data;
+    return !gg_node_is(node, "comment") || ts_node_start_byte(node) < span->start || ts_node_end_byte(node) > span->end;
+}
+
+bool gg__has_comment(const gg_tree *tree, gg_span span) {
+    return !gg__visit(gg_node_at(tree, span), is_no_comment_inside, &span);
+}
+
 bool gg__needs_parentheses(TSNode node) {
     static const char *const loose[] = {"boolean_operator", "conditional_expression", "lambda", "named_expression",
                                         "not_operator"};

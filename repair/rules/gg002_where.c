@@ -114,9 +114,17 @@ static bool match_branch(const gg_rule_input *in, TSNode *out_node, branch *b) {
     return false;
 }
 
+/* What the edit replaces: the branch, and the return behind it when that is its other arm. */
+static gg_span replaced(TSNode node, const branch *b) {
+    gg_span span = gg_node_span(node);
+    if (b->form == RETURN && gg_node_is(b->no, "return_statement")) span.end = ts_node_end_byte(b->no);
+    return span;
+}
+
 static bool check(const gg_rule_input *in, gg_rule_match *out) {
     branch b;
-    return gg_str_is(in->site->id, "GB0170") && match_branch(in, &out->node, &b);
+    return gg_str_is(in->site->id, "GB0170") && match_branch(in, &out->node, &b) &&
+           !gg__has_comment(in->tree, replaced(out->node, &b));
 }
 
 static gg_str plain(const gg_tree *tree, TSNode node) {
@@ -131,7 +139,7 @@ static int edit(const gg_rule_input *in, const gg_rule_match *match, gg_arena *a
     gg_str torch = gg__require_module(in->tree, "torch", arena, out);
     TSNode yes = b.yes, no = b.no;
     gg_str head = GG_STR_NULL, otherwise;
-    gg_span span = gg_node_span(node);
+    gg_span span = replaced(node, &b);
     if (b.form == ASSIGN) {
         TSNode assignment = assignment_of(gg__only_statement(b.yes));
         gg_str name = gg_node_text(in->tree, gg__field(assignment, "left"));
@@ -141,7 +149,6 @@ static int edit(const gg_rule_input *in, const gg_rule_match *match, gg_arena *a
             ts_node_is_null(b.no) ? name : plain(in->tree, gg__field(assignment_of(gg__only_statement(b.no)), "right"));
     } else if (b.form == RETURN) {
         yes = returned(gg__only_statement(b.yes));
-        if (gg_node_is(b.no, "return_statement")) span.end = ts_node_end_byte(b.no); /* the return behind the `if` */
         no = returned(gg_node_is(b.no, "block") ? gg__only_statement(b.no) : b.no);
         head = GG_STR("return ");
         otherwise = plain(in->tree, no);

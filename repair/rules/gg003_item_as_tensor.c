@@ -104,6 +104,7 @@ static bool not_mutated(TSNode node, void *data) {
 static bool check(const gg_rule_input *in, gg_rule_match *out) {
     extraction e;
     if (!gg_str_is(in->site->id, "GB0124") || !match_extraction(in, &e)) return false;
+    if (gg__has_comment(in->tree, gg_node_span(e.call))) return false;
     out->node = e.call;
     return arithmetic_use(in, e.call) || assigned_use(in, e.call);
 }

@@ -50,7 +50,8 @@ static bool check(const gg_rule_input *in, gg_rule_match *out) {
         TSNode condition = gg__strip_parentheses(ts_node_named_child(statement, 0));
         TSNode message = message_of(statement);
         if (!covers(statement, in->span)) return false;
-        if (is_and(in->tree, condition)) return plain_message(in->tree, message);
+        if (is_and(in->tree, condition))
+            return plain_message(in->tree, message) && !gg__has_comment(in->tree, gg_node_span(statement));
         return (is_not_of_condition(in, condition) || !plain_message(in->tree, message)) && provable(in, condition);
     }
     TSNode condition = gg__field(statement, "condition");
