@@ -3,7 +3,7 @@ add_library(gg_flags INTERFACE)
 target_include_directories(gg_flags INTERFACE ${CMAKE_SOURCE_DIR})
 target_compile_definitions(gg_flags INTERFACE _GNU_SOURCE)
 target_compile_options(gg_flags INTERFACE
-  -Wno-format-truncation # a path cut by snprintf is one that does not exist: opening it says so
+  -Wno-unknown-warning-option -Wno-format-truncation # a path cut by snprintf is one that does not exist: opening it says so
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wstrict-prototypes -Wmissing-prototypes -Wundef -Wvla
   -fno-omit-frame-pointer)
 if(GG_WERROR)
