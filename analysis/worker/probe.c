@@ -17,7 +17,8 @@ static const char script[] =
     "print('version', '.'.join(map(str, sys.version_info[:3])))\n"
     "print('minor', sys.version_info >= (3, 10) and sys.implementation.name == 'cpython')\n"
     "print('exec', os.path.exists(os.path.join(sys.base_prefix, 'conda-meta')) or "
-    "sys.base_prefix.startswith('/nix/'))\n"
+    "sys.base_prefix.startswith('/nix/') or "
+    "os.path.realpath(os.path.dirname(sys.executable)) != os.path.realpath(os.path.dirname(sys.argv[1])))\n"
     "print('threads', bool(s.get_config_var('Py_GIL_DISABLED')))\n"
     "name = s.get_config_var('INSTSONAME') or s.get_config_var('LDLIBRARY') or ''\n"
     "v = 'libpython%d.%d.so.1.0' % sys.version_info[:2]\n"
@@ -62,7 +63,7 @@ static int run(const char *python, char *out, size_t size, char *why, size_t why
         dup2(pipe_fds[1], 1);
         dup2(null, 2);
         for (int fd = 3; fd < 256; fd++) close(fd); /* the worker's socket must not leak into it */
-        execl(python, python, "-c", script, (char *)NULL);
+        execl(python, python, "-c", script, python, (char *)NULL);
         _exit(127);
     }
     close(pipe_fds[1]);

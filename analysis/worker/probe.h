@@ -9,7 +9,7 @@
 typedef struct gg_probe {
     char version[64];     /* "3.11.7" */
     char libpython[4096]; /* an existing file, or "" */
-    bool prefers_exec;    /* conda, Nix: their RPATHs want their own executable */
+    bool prefers_exec; /* conda, Nix: their RPATHs want their own executable; a wrapper script: what it sets is meant */
 } gg_probe;
 
 /* 0, or -1 with plain words in why. */
