@@ -126,6 +126,33 @@ bool gg__reads(const gg_tree *tree, TSNode node, gg_str name) {
     return !ts_node_is_null(node) && !gg__visit(node, differs, &search);
 }
 
+/* In-place changes: augmented assignment, item assignment, a method whose name ends in an underscore. */
+typedef struct mutations {
+    const gg_tree *tree;
+    gg_str name;
+    bool found;
+} mutations;
+
+static bool not_mutated(TSNode node, void *data) {
+    mutations *m = data;
+    TSNode target = {0};
+    if (gg_node_is(node, "augmented_assignment"))
+        target = gg__field(node, "left");
+    else if (gg_node_is(node, "assignment") && gg_node_is(gg__field(node, "left"), "subscript"))
+        target = gg__field(node, "left");
+    else if (gg_node_is(node, "attribute") &&
+             gg_str_ends_with(gg_node_text(m->tree, gg__field(node, "attribute")), GG_STR("_")))
+        target = gg__field(node, "object");
+    m->found = !ts_node_is_null(target) && gg__reads(m->tree, target, m->name);
+    return !m->found;
+}
+
+bool gg__mutates(const gg_tree *tree, TSNode scope, gg_str name) {
+    mutations m = {tree, name, false};
+    gg__visit(scope, not_mutated, &m);
+    return m.found;
+}
+
 static bool is_no_comment_inside(TSNode node, void *data) {
     const gg_span *span = data;
     return !gg_node_is(node, "comment") || ts_node_start_byte(node) < span->start || ts_node_end_byte(node) > span->end;

@@ -35,6 +35,8 @@ bool gg__only_diagnostics(const gg_tree *tree, TSNode block);
 
 /* Does any identifier inside `node` have this name? */
 bool gg__reads(const gg_tree *tree, TSNode node, gg_str name);
+/* Is the tensor of this name changed in place anywhere in the scope, as far as syntax tells? */
+bool gg__mutates(const gg_tree *tree, TSNode scope, gg_str name);
 /* Does a comment lie inside the span?  An edit that replaces the span would lose it. */
 bool gg__has_comment(const gg_tree *tree, gg_span span);
 /* Does the text need parentheses as an operand of `and`, `not` or an argument? */

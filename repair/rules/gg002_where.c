@@ -51,6 +51,13 @@ static bool bound_before(const gg_tree *tree, TSNode statement, gg_str name) {
     return false;
 }
 
+/* An arm that is a name makes the target an alias of it; torch.where makes a copy.  That shows when either is changed in place. */
+static bool alias_shows(const gg_rule_input *in, TSNode statement, TSNode arm, gg_str target) {
+    if (gg__infer(in, arm).fresh) return false;
+    TSNode function = gg__function(statement), value = gg__strip_parentheses(arm);
+    return gg__mutates(in->tree, function, target) || gg__mutates(in->tree, function, gg_node_text(in->tree, value));
+}
+
 static bool match_assign(const gg_rule_input *in, TSNode statement, branch *b) {
     TSNode yes = assignment_of(gg__only_statement(b->yes));
     if (ts_node_is_null(yes)) return false;
@@ -58,10 +65,15 @@ static bool match_assign(const gg_rule_input *in, TSNode statement, branch *b) {
     b->form = ASSIGN;
     if (ts_node_is_null(b->no)) {
         TSNode left = gg__field(yes, "left");
+        if (alias_shows(in, statement, left, name) || alias_shows(in, statement, gg__field(yes, "right"), name))
+            return false;
         return bound_before(in->tree, statement, name) && selectable(in, gg__field(yes, "right"), left);
     }
     TSNode no = assignment_of(gg__only_statement(b->no));
     if (ts_node_is_null(no) || !gg_str_equal(gg_node_text(in->tree, gg__field(no, "left")), name)) return false;
+    if (alias_shows(in, statement, gg__field(yes, "right"), name) ||
+        alias_shows(in, statement, gg__field(no, "right"), name))
+        return false;
     return selectable(in, gg__field(yes, "right"), gg__field(no, "right"));
 }
 

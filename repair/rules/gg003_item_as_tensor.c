@@ -81,26 +81,6 @@ static bool assigned_use(const gg_rule_input *in, TSNode call) {
     return u.fine && u.count > 0;
 }
 
-typedef struct mutations {
-    const gg_tree *tree;
-    gg_str name;
-    bool found;
-} mutations;
-
-static bool not_mutated(TSNode node, void *data) {
-    mutations *m = data;
-    TSNode target = {0};
-    if (gg_node_is(node, "augmented_assignment"))
-        target = gg__field(node, "left");
-    else if (gg_node_is(node, "assignment") && gg_node_is(gg__field(node, "left"), "subscript"))
-        target = gg__field(node, "left");
-    else if (gg_node_is(node, "attribute") &&
-             gg_str_ends_with(gg_node_text(m->tree, gg__field(node, "attribute")), GG_STR("_")))
-        target = gg__field(node, "object");
-    m->found = !ts_node_is_null(target) && gg__reads(m->tree, target, m->name);
-    return !m->found;
-}
-
 static bool check(const gg_rule_input *in, gg_rule_match *out) {
     extraction e;
     if (!gg_str_is(in->site->id, "GB0124") || !match_extraction(in, &e)) return false;
@@ -115,19 +95,15 @@ static int edit(const gg_rule_input *in, const gg_rule_match *match, gg_arena *a
         return gg_fail(err, GG_ENOMATCH, "the value is not proven to be a 0-d floating tensor");
     /* detach() shares memory with its source: a name that is changed in place later needs a copy. */
     TSNode value = gg__strip_parentheses(e.value);
-    mutations m = {in->tree, gg_node_text(in->tree, value), false};
-    if (!gg__infer(in, value).fresh) {
-        if (!gg_node_is(value, "identifier"))
-            m.found = true;
-        else
-            gg__visit(gg__function(e.call), not_mutated, &m);
-    }
+    bool fresh = gg__infer(in, value).fresh;
+    bool copy = !fresh && (!gg_node_is(value, "identifier") ||
+                           gg__mutates(in->tree, gg__function(e.call), gg_node_text(in->tree, value)));
     bool simple = gg_node_is(value, "identifier") || gg_node_is(value, "call") || gg_node_is(value, "attribute");
     gg_str text = gg_node_text(in->tree, simple ? value : e.value);
     bool wrap = !simple && !gg_node_is(e.value, "parenthesized_expression");
     gg_edits_add(out, gg_node_span(match->node),
                  gg_arena_printf(arena, "%s%.*s%s.detach()%s", wrap ? "(" : "", GG_STR_ARG(text), wrap ? ")" : "",
-                                 m.found ? ".clone()" : ""));
+                                 copy ? ".clone()" : ""));
     return 0;
 }
 
