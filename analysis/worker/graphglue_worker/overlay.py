@@ -55,6 +55,7 @@ def remember(path: str, text: str) -> None:
 def install(files: dict[str, str]) -> None:
     """Lay `files` (path -> text) over the disk.  Call before user code is imported; calling again replaces."""
     _files.clear()
+    files = {p: t.removeprefix("\ufeff") for p, t in files.items()}  # a byte order mark is no part of the program
     _files.update({os.path.realpath(p): t for p, t in files.items()})
     if not any(isinstance(f, _Finder) for f in sys.meta_path):
         sys.meta_path.insert(0, _Finder())

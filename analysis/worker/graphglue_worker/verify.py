@@ -228,7 +228,7 @@ def run(request: dict[str, Any], workspaces: list[str], send: Callable[[dict[str
     edited = {**original, **{f["file"]: f["text"] for f in request.get("edited") or []}}
     for path, text in edited.items():
         try:
-            compile(text, path, "exec", dont_inherit=True)
+            compile(text.removeprefix("\ufeff"), path, "exec", dont_inherit=True)
         except (SyntaxError, ValueError) as e:
             if original.get(path) != text:
                 return send(_refusal(f"the edited text does not compile: {e}"))

@@ -1,0 +1,75 @@
+"""`fix`: proved edits, refused ones, what is written and when; `explain` and `doctor`."""
+
+import json
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+from conftest import HEAD, ROOT, cli
+
+PROGRAM = (
+    HEAD
+    + "def f(x):\n    h = x * 2\n    # keep the sign\n    if h.sum() > 0:\n        y = h + 1\n    else:\n        y = h - 1\n    return y\n\n\n"
+    + "def graphglue_inputs():\n    yield 'f', f, (torch.randn(4),), {}\n"
+)
+# The static preconditions hold, but the condition changes what the arms see.
+WRONG = (
+    HEAD
+    + "class Odd(torch.Tensor):\n    pass\n\n\ndef f(x):\n    if x.sum() > 0:\n        x = x * 1\n    return x\n\n\n"
+    + "def g(x):\n    y = f(x)\n    y.add_(1)\n    return x\n\n\n"
+    + "def graphglue_inputs():\n    yield 'g', g, (-torch.ones(4),), {}\n"
+)
+
+
+def test_an_edit_is_proved_and_only_shown(tmp_path: Path, run_json: Any) -> None:
+    file = tmp_path / "p.py"
+    file.write_text(PROGRAM)
+    code, out = run_json("fix", str(file))
+    result = out["files"][0]
+    assert code == 0 and result["error"] is None and result["entries"][0]["glued"]
+    repair = result["repairs"][0]
+    assert repair["verdict"]["accepted"] and repair["verdict"]["outputs"] == "identical" and repair["rule"] == "GG002"
+    assert "y = torch.where(h.sum() > 0, h + 1, h - 1)" in result["patched"] and "# keep the sign" in result["patched"]
+    assert file.read_text() == PROGRAM
+    shown = cli("fix", file.name, cwd=tmp_path).stdout
+    assert "+    y = torch.where(h.sum() > 0, h + 1, h - 1)\n" in shown and "--- a/p.py" in shown
+    assert file.read_text() == PROGRAM
+
+
+def test_a_wrong_edit_is_refused_with_the_reason(tmp_path: Path, run_json: Any) -> None:
+    file = tmp_path / "w.py"
+    file.write_text(WRONG)
+    code, out = run_json("fix", str(file))
+    result = out["files"][0]
+    assert code == 1 and result["patched"] == WRONG and not result["entries"][0]["glued"]
+    verdict = result["repairs"][0]["verdict"]
+    assert not verdict["accepted"] and "differ" in " ".join(verdict["reasons"])
+
+
+def test_apply_keeps_mode_mark_and_line_ends(tmp_path: Path) -> None:
+    file = tmp_path / "p.py"
+    file.write_bytes(b"\xef\xbb\xbf" + PROGRAM.replace("\n", "\r\n").encode())
+    os.chmod(file, 0o640)
+    done = cli("fix", "--apply", str(file))
+    assert done.returncode == 0, done.stdout
+    text = file.read_bytes()
+    assert text.startswith(b"\xef\xbb\xbfimport os\r\n") and b"torch.where" in text and b"\n" not in text.replace(b"\r\n", b"")
+    assert stat.S_IMODE(file.stat().st_mode) == 0o640 and [p.name for p in tmp_path.iterdir()] == ["p.py"]
+
+
+def test_the_example_becomes_one_graph(run_json: Any) -> None:
+    code, out = run_json("fix", "--max-safety", "effects", str(ROOT / "examples" / "moe.py"))
+    entry = out["files"][0]["entries"][0]
+    assert code == 0 and entry["glued"] and entry["after"]["graphs"] == 1 and entry["before"]["graphs"] > 1
+    exact = [r for r in out["files"][0]["repairs"] if r["safety"] == "exact"]
+    assert exact and all(r["verdict"]["outputs"] == "identical" for r in out["files"][0]["repairs"])
+
+
+def test_explain_and_doctor() -> None:
+    done = cli("explain", "gb0170")
+    assert done.returncode == 0 and "GB0170" in done.stdout and "torch.where" in done.stdout
+    assert cli("explain", "GB9999").returncode == 2
+    done = cli("doctor", "--json")
+    out = json.loads(done.stdout)
+    assert done.returncode == 0 and out["ok"] and out["torch"] == "2.13.0" and out["cuda"]["devices"] == []
