@@ -244,7 +244,7 @@ void gg_capture_start(gg_document *document) {
     if (!session->settings.trusted || !document->python || document->path == NULL ||
         session->state != GG_STATE_INITIALIZED)
         return;
-    if (document->capture) {
+    if (document->capture || session->asking) {
         document->capture_again = true;
         return;
     }
@@ -283,4 +283,13 @@ void gg_capture_cancel(gg_document *document) {
     document->capture = NULL;
     c->document = NULL;
     on_cancel(c);
+}
+
+void gg_captures_wanted(gg_session *session) {
+    for (size_t i = 0; i < session->documents.len; i++) {
+        gg_document *d = session->documents.items[i];
+        if (d->capture || !d->capture_again) continue;
+        d->capture_again = false;
+        gg_capture_start(d);
+    }
 }

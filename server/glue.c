@@ -5,7 +5,6 @@ struct gg_glue {
     gg_session *session;
     char *uri;
     int64_t version;
-    uint64_t generation; /* of the findings the site belongs to */
     size_t site;
     const gg_rule *rule;
     void (*done)(void *data, const gg_glue_result *result);
@@ -27,7 +26,7 @@ struct gg_glue {
 
 static gg_document *document_of(gg_glue *glue) {
     gg_document *d = gg_document_find(glue->session, gg_str_from(glue->uri));
-    return d && d->version == glue->version && d->findings_generation == glue->generation ? d : NULL;
+    return d && d->version == glue->version ? d : NULL; /* another capture of the same text changes nothing */
 }
 
 static void finish(gg_glue *glue, int error, const char *message, gg_str summary) {
@@ -139,7 +138,6 @@ gg_glue *gg_glue_start(gg_document *document, size_t site, const gg_rule *rule,
     *glue = (gg_glue){.session = session,
                       .uri = gg_str_dup(gg_str_from(document->uri)),
                       .version = document->version,
-                      .generation = document->findings_generation,
                       .site = site,
                       .rule = rule,
                       .done = done,

@@ -69,5 +69,7 @@ json_t *gg_methods_capabilities(const gg_session *session) {
         if (part) json_object_update_missing(out, part);
         json_decref(part);
     }
+    /* A client that asks, but cannot be told to ask again, is pushed to, and must not ask as well: it would show both. */
+    if (GG_HAS(session, PULL) && !session->pulls) json_object_del(out, "diagnosticProvider");
     return out;
 }

@@ -71,6 +71,20 @@ static void read_run(gg_session *session, const json_t *run) {
     tell_wrong(session, "capture.run", "onSave, onType or manual");
 }
 
+/* Another interpreter: what runs in the old one is given up and begun anew. */
+static void change_python(gg_session *session, const char *python) {
+    gg_free(session->settings.python);
+    session->settings.python = gg_str_dup(gg_str_from(python));
+    for (size_t i = 0; i < session->documents.len; i++) {
+        gg_document *d = session->documents.items[i];
+        bool again = d->capture != NULL || d->capture_again || d->findings != NULL;
+        gg_capture_cancel(d);
+        d->capture_again = again;
+    }
+    gg_workspaces_restart(session);
+    gg_captures_wanted(session);
+}
+
 /* A key that is absent or null leaves its setting as it is.  Trust is none of them: a workspace may carry settings, and must not be able to
  * allow itself to be run. */
 void gg_session_settings(gg_session *session, const json_t *settings) {
@@ -79,11 +93,8 @@ void gg_session_settings(gg_session *session, const json_t *settings) {
     const json_t *run = json_object_get(capture, "run"), *timeout = json_object_get(capture, "timeout");
     const json_t *safety = json_object_get(settings, "maxSafety");
     if (json_is_string(python)) {
-        if (s->python == NULL || strcmp(s->python, json_string_value(python)) != 0) {
-            gg_free(s->python);
-            s->python = gg_str_dup(gg_str_from(json_string_value(python)));
-            gg_workspaces_restart(session);
-        }
+        if (s->python == NULL || strcmp(s->python, json_string_value(python)) != 0)
+            change_python(session, json_string_value(python));
     } else if (python && !json_is_null(python)) {
         tell_wrong(session, "python", "the path of an interpreter");
     }
@@ -97,10 +108,35 @@ void gg_session_settings(gg_session *session, const json_t *settings) {
         tell_wrong(session, "maxSafety", "exact, effects, numeric or config");
 }
 
+void gg_session_warm(gg_session *session) {
+    if (!session->settings.trusted || session->settings.run == GG_RUN_MANUAL) return;
+    for (size_t i = 0; i < session->workspaces.len; i++) {
+        gg_worker *worker = gg_workspace_worker(session->workspaces.items[i]);
+        if (worker) gg_worker_start(worker);
+    }
+}
+
+static void on_settings(void *data, const json_t *result, const json_t *error) {
+    gg_session *session = data;
+    session->asking--;
+    if (session->state != GG_STATE_INITIALIZED) return;
+    if (error == NULL) gg_session_settings(session, json_array_get(result, 0));
+    if (session->asking) return;
+    gg_session_warm(session);
+    gg_captures_wanted(session);
+}
+
+void gg_session_ask_settings(gg_session *session) {
+    if (!GG_HAS(session, CONFIGURATION)) return;
+    session->asking++;
+    gg_request_take(session, "workspace/configuration", json_pack("{s:[{s:s}]}", "items", "section", "graphglue"),
+                    on_settings, session);
+}
+
 /* ---- loop --------------------------------------------------------------------------------------------------------------------- */
 
 bool gg_session_quiet(const gg_session *session) {
-    return session->jobs == 0 && session->captures == 0 && session->glues == 0 &&
+    return session->asking == 0 && session->jobs == 0 && session->captures == 0 && session->glues == 0 &&
            !uv_is_active((const uv_handle_t *)&session->flush);
 }
 

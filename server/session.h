@@ -69,7 +69,7 @@ typedef struct gg_document {
     bool dirty; /* must be published */
     bool closed;
     struct gg_capture *capture;
-    bool capture_again;
+    bool capture_again; /* when the one that runs, or the question for settings, is done */
 } gg_document;
 
 gg_document *gg_document_find(gg_session *session, gg_str uri);
@@ -127,6 +127,7 @@ struct gg_session {
     GG_LIST(struct gg_progress *) progresses;
     json_int_t next_id;
     unsigned jobs, captures, glues, closing_workers;
+    unsigned asking; /* workspace/configuration is awaited: captures wait for it, it may name another interpreter */
     uv_timer_t flush, parent_watch, leave;
     uv_prepare_t prepare;
     struct gg_transport *transport;
@@ -206,6 +207,7 @@ void gg_progress_close_all(gg_session *session);
 /* ---- captures, glue, publishing ------------------------------------------------------------------------------------------------ */
 void gg_capture_start(gg_document *document);
 void gg_capture_cancel(gg_document *document);
+void gg_captures_wanted(gg_session *session); /* starts those that waited */
 
 typedef struct gg_glue_result {
     int error;           /* 0, or GG_ESTALE / GG_ECANCELED / GG_EFAILED / … */
@@ -236,6 +238,8 @@ char *gg_uri_to_path(gg_str uri); /* NULL when it is no file: URI; the caller fr
 char *gg_path_to_uri(const char *path);
 
 /* ---- session ------------------------------------------------------------------------------------------------------------------------ */
+void gg_session_warm(gg_session *session); /* starts the workers, so that torch is imported when it is needed */
+void gg_session_ask_settings(gg_session *session); /* when the client can be asked; captures wait for the answer */
 void gg_session_settings(gg_session *session, const json_t *settings); /* reads what is there, keeps the rest */
 void gg_session_read_caps(gg_session *session, const json_t *capabilities);
 void gg__capture_note_change(struct gg_capture *capture, gg_change change);

@@ -1,8 +1,6 @@
 /* workspace/didChangeConfiguration: settings that came along, else they are asked for.  Loop thread only. */
 #include "server/on/on.h"
 
-void gg__ask_settings(gg_session *session);
-
 GG_HANDLER(gg_on_did_change_configuration) {
     (void)call;
     const gg_lsp_did_change_configuration_params *p = params;
@@ -10,5 +8,5 @@ GG_HANDLER(gg_on_did_change_configuration) {
     if (json_is_object(ours))
         gg_session_settings(session, ours);
     else
-        gg__ask_settings(session);
+        gg_session_ask_settings(session);
 }

@@ -27,6 +27,7 @@ async def start(tmp_path: Path) -> AsyncIterator[Start]:
         weak: bool = False,
         encodings: list[str] | None = None,
         pull: bool = False,
+        refresh: bool = True,
         folders: list[Path] | None = None,
         env: dict[str, str] | None = None,
         python: str | None = sys.executable,
@@ -41,7 +42,7 @@ async def start(tmp_path: Path) -> AsyncIterator[Start]:
         )
         roots = [tmp_path] if folders is None else folders
         params = types.InitializeParams(
-            capabilities=support.capabilities(weak, encodings, pull),
+            capabilities=support.capabilities(weak, encodings, pull, refresh),
             root_uri=roots[0].as_uri() if roots else None,
             workspace_folders=[types.WorkspaceFolder(uri=r.as_uri(), name=r.name) for r in roots] or None,
             initialization_options={"trusted": trusted, **configured, **options},

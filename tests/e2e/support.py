@@ -359,7 +359,7 @@ def plain(value: Any) -> Any:
 
 
 def capabilities(
-    weak: bool = False, encodings: Sequence[str] | None = None, pull: bool = False
+    weak: bool = False, encodings: Sequence[str] | None = None, pull: bool = False, refresh: bool = True
 ) -> types.ClientCapabilities:
     """Those of a capable editor, or of one that has neither resolve, progress nor Markdown; `pull`: it asks for diagnostics."""
     general = types.GeneralClientCapabilities(
@@ -386,7 +386,7 @@ def capabilities(
             apply_edit=True,
             configuration=True,
             workspace_folders=True,
-            diagnostics=types.DiagnosticWorkspaceClientCapabilities(refresh_support=True) if pull else None,
+            diagnostics=types.DiagnosticWorkspaceClientCapabilities(refresh_support=refresh) if pull else None,
             workspace_edit=types.WorkspaceEditClientCapabilities(document_changes=True),
         ),
         text_document=types.TextDocumentClientCapabilities(

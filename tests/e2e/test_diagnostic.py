@@ -54,3 +54,11 @@ async def test_unchanged(start):
 async def test_of_what_is_not_open(start):
     client = await start(pull=True)
     assert list((await pull(client, client.uri("never.py"))).items) == []
+
+
+async def test_not_offered_to_a_client_that_cannot_be_told_to_ask_again(start):
+    """It would show what it asked for while typing beside what is pushed after a capture."""
+    client = await start(trusted=True, pull=True, refresh=False)
+    assert client.server_capabilities.diagnostic_provider is None
+    uri = client.open("model.py", programs.BRANCH)
+    assert [d.code for d in await client.saved(uri)] == ["GB0170"]

@@ -72,18 +72,29 @@ end
 
 -- ---- the client ------------------------------------------------------------------------------------------------------
 
+-- Neovim shows the links of diagnostics, but says so to no server before 0.11.
+local function capabilities()
+  local all = vim.lsp.protocol.make_client_capabilities()
+  local publish = all.textDocument.publishDiagnostics or {}
+  publish.codeDescriptionSupport = true
+  all.textDocument.publishDiagnostics = publish
+  return all
+end
+
 --- The client's configuration, as vim.lsp.config and vim.lsp.start_client take it.
 function M.config()
   return {
     name = "graphglue",
     cmd = options.cmd,
     filetypes = options.filetypes,
+    capabilities = capabilities(),
     root_dir = has_enable and function(buffer, done)
       done(find_root(buffer))
     end or nil,
     settings = { graphglue = next(options.settings) and options.settings or vim.empty_dict() },
     before_init = function(params, config)
-      params.initializationOptions = { trusted = M.is_trusted(config.root_dir) }
+      -- The settings too: before 0.8, Neovim does not tell servers that they may ask for them.
+      params.initializationOptions = vim.tbl_extend("force", options.settings, { trusted = M.is_trusted(config.root_dir) })
     end,
   }
 end
