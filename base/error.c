@@ -22,20 +22,24 @@ int gg_fail(gg_error *err, int code, const char *format, ...) {
 
 const char *gg_error_text(int code) {
     switch (code) {
-#define GG__CASE(name, rpc, text)                                                                                      \
-    case name: return text;
+#define GG__CASE(name, rpc, text) \
+    case name:                    \
+        return text;
         GG_ERROR_MAP(GG__CASE)
 #undef GG__CASE
-    default: return code == 0 ? "no error" : "unknown error";
+    default:
+        return code == 0 ? "no error" : "unknown error";
     }
 }
 
 int gg_error_rpc_code(int code) {
     switch (code) {
-#define GG__CASE(name, rpc, text)                                                                                      \
-    case name: return rpc;
+#define GG__CASE(name, rpc, text) \
+    case name:                    \
+        return rpc;
         GG_ERROR_MAP(GG__CASE)
 #undef GG__CASE
-    default: return -32603;
+    default:
+        return -32603;
     }
 }

@@ -238,7 +238,7 @@ char *gg_uri_to_path(gg_str uri); /* NULL when it is no file: URI; the caller fr
 char *gg_path_to_uri(const char *path);
 
 /* ---- session ------------------------------------------------------------------------------------------------------------------------ */
-void gg_session_warm(gg_session *session); /* starts the workers, so that torch is imported when it is needed */
+void gg_session_warm(gg_session *session);         /* starts the workers, so that torch is imported when it is needed */
 void gg_session_ask_settings(gg_session *session); /* when the client can be asked; captures wait for the answer */
 void gg_session_settings(gg_session *session, const json_t *settings); /* reads what is there, keeps the rest */
 void gg_session_read_caps(gg_session *session, const json_t *capabilities);
