@@ -90,6 +90,7 @@ static void split_ids(gg_cli_args *args, gg_cli_names *out, const char *value) {
 static int take(gg_cli_args *a, const char *name, const char *value, gg_error *err) {
     unsigned long number = 0;
     int error = 0;
+    if (value == NULL) value = ""; /* a switch */
     if (strcmp(name, "--json") == 0)
         a->json = true;
     else if (strcmp(name, "--static") == 0)
