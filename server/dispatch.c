@@ -99,7 +99,7 @@ void gg_dispatch(gg_session *session, gg_str body) {
         return;
     }
     call->method = method;
-    if (error) {
+    if (error || method == NULL) {
         if (error == GG_EMETHOD)
             gg_call_fail(call, error, "%s: method not found", call->message.method);
         else

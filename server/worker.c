@@ -155,7 +155,8 @@ static void end_process(gg_worker *worker) {
     worker->dying_processes++;
     if (p->pid > 0) kill((pid_t)-p->pid, SIGKILL);
     uv_handle_t *handles[] = {(uv_handle_t *)&p->socket, (uv_handle_t *)&p->errors, (uv_handle_t *)&p->handle};
-    for (int i = 0, count = p->open_handles; i < count; i++) uv_close(handles[i], on_process_closed);
+    for (size_t i = 0, count = (size_t)p->open_handles; i < count && i < GG_COUNT(handles); i++)
+        uv_close(handles[i], on_process_closed);
 }
 
 static void on_deadline(uv_timer_t *timer);

@@ -46,7 +46,8 @@ int gg_cli_run_new(gg_cli_run **out, const gg_cli_args *args, gg_error *err) {
     gg_cli_run *run = gg_calloc(1, sizeof(gg_cli_run));
     run->args = args;
     run->python = python;
-    run->on_terminal = isatty(STDERR_FILENO) && getenv("TERM") && strcmp(getenv("TERM"), "dumb") != 0;
+    const char *terminal = getenv("TERM");
+    run->on_terminal = isatty(STDERR_FILENO) && terminal && strcmp(terminal, "dumb") != 0;
     uv_loop_init(&run->loop);
     run->lane_count = args->jobs ? args->jobs : 1;
     const char *workspaces[] = {folder};
