@@ -267,7 +267,10 @@ static void on_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *buf) {
     if (worker->process != p) return;
     if (count < 0) {
         if (count == UV_EOF && p->pid > 0) return; /* its exit follows, with the status */
-        lose_process(worker, "the connection to the worker broke");
+        /* A launcher that could start no interpreter said why and left; a job written meanwhile breaks the connection. */
+        char why[256] = "the connection to the worker broke";
+        if (worker->info.torch_error) snprintf(why, sizeof(why), "%.250s", worker->info.torch_error);
+        lose_process(worker, why);
         return;
     }
     if (gg_buf_append(&p->in, (gg_str){buf->base, (size_t)count}) != 0) {
