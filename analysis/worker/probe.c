@@ -9,13 +9,17 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
 
 enum { PROBE_DEADLINE_MS = 20000, MAX_OUTPUT_BYTES = 16384 };
 
 static const char script[] =
     "import os, sys, sysconfig as s\n"
-    "print('version', '.'.join(map(str, sys.version_info[:3])))\n"
-    "print('minor', sys.version_info >= (3, 10) and sys.implementation.name == 'cpython')\n"
+    "sys.stdout.write('version %s\\n' % '.'.join(map(str, sys.version_info[:3])))\n" /* Python 2 says its version too */
+    "if sys.version_info < (3, 10): raise SystemExit\n"
+    "print('minor', sys.implementation.name == 'cpython')\n"
     "print('exec', os.path.exists(os.path.join(sys.base_prefix, 'conda-meta')) or "
     "sys.base_prefix.startswith('/nix/') or "
     "os.path.realpath(os.path.dirname(sys.executable)) != os.path.realpath(os.path.dirname(sys.argv[1])))\n"
@@ -50,6 +54,12 @@ static int collect(int fd, char *out, size_t size) {
     return -1;
 }
 
+void gg_die_with_parent(void) {
+#ifdef __linux__
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+#endif
+}
+
 static int run(const char *python, char *out, size_t size, char *why, size_t why_size) {
     int pipe_fds[2];
     if (pipe2(pipe_fds, O_CLOEXEC) != 0) {
@@ -58,6 +68,7 @@ static int run(const char *python, char *out, size_t size, char *why, size_t why
     }
     pid_t pid = fork();
     if (pid == 0) {
+        gg_die_with_parent();
         int null = open("/dev/null", O_RDWR);
         dup2(null, 0);
         dup2(pipe_fds[1], 1);

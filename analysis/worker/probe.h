@@ -12,6 +12,10 @@ typedef struct gg_probe {
     bool prefers_exec; /* conda, Nix: their RPATHs want their own executable; a wrapper script: what it sets is meant */
 } gg_probe;
 
+/* The kernel kills the calling process, and what it executes, when its parent ends: an interpreter may never get as far as to listen.  (The zygote
+ * replaces this by its own way of ending.)  Where there is no such thing, the end of the connection must do. */
+void gg_die_with_parent(void);
+
 /* 0, or -1 with plain words in why. */
 int gg_probe_python(gg_probe *out, const char *python, char *why, size_t why_size);
 

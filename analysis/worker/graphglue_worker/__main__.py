@@ -1,4 +1,4 @@
-"""Start of the worker: ``python graphglue_worker/__main__.py --fd N [--workspace DIR]…`` (run by graphglue-worker)."""
+"""Start of the worker: ``python graphglue_worker/__main__.py --fd N[,OUT] [--workspace DIR]…`` (run by graphglue-worker)."""
 
 import argparse
 import json
@@ -14,22 +14,23 @@ def main() -> int:
     sys.path[:] = [p for p in sys.path if os.path.abspath(p or ".") != package]
     sys.path.append(support)
     parser = argparse.ArgumentParser()
-    parser.add_argument("--fd", type=int, default=3)
+    parser.add_argument("--fd", default="3")
     parser.add_argument("--workspace", action="append", default=[])
     options = parser.parse_args()
+    fds = [int(n) for n in options.fd.split(",")]
     try:
         from graphglue_worker import zygote
     except ImportError as e:
         return _report(
-            options.fd, f"{sys.executable} cannot load graphglue-lsp's host module ({e}): reinstall graphglue-lsp"
+            fds[-1], f"{sys.executable} cannot load graphglue-lsp's host module ({e}): reinstall graphglue-lsp"
         )
-    return zygote.serve(options.fd, options.workspace)
+    return zygote.serve(fds[0], fds[-1], options.workspace)
 
 
 def _report(fd: int, error: str) -> int:
     """The one frame that needs no host module: why there is no worker."""
     frame = {"op": "ready", "torch": None, "torch_error": error, "registry": None, "cuda": None}
-    body = json.dumps(frame).encode()
+    body = json.dumps(frame).encode() + b"\n"
     os.write(fd, len(body).to_bytes(4, "big") + body)
     return 1
 

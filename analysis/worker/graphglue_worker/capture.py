@@ -5,9 +5,10 @@ module-level state holds.  The process that calls `run` is left as it was.
 """
 
 import contextlib
-import functools
+import json
 import os
 import re
+from collections import Counter as Counted
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,25 +16,54 @@ from typing import Any
 import torch
 import torch._dynamo
 
-from graphglue_worker import compare, forks, hooks
+from graphglue_worker import compare, forks, hooks, snapshot, users_compile
 from graphglue_worker.inputs import Call, Entry, ImportFailure, _describe
 
 DEFAULT_DEADLINE_MS = 60_000
-OPTIONS = "_graphglue_compile_options"
 _PLACE = re.compile(r'File "(.+)", line (\d+)')
-_compile = torch.compile
 OnBreak = Callable[[dict[str, Any]], None]
 
 
 class Counter:
     """The pass-through backend: counts graphs and the call nodes of each, and runs the graph as it is."""
 
-    def __init__(self) -> None:
+    def __init__(self, journal: "Journal | None" = None) -> None:
         self.ops: list[int] = []
+        self._journal = journal
 
     def __call__(self, gm: torch.fx.GraphModule, example_inputs: list[Any]) -> Callable[..., Any]:
         self.ops.append(sum(n.op in ("call_function", "call_method", "call_module") for n in gm.graph.nodes))
+        if self._journal:
+            self._journal.write("ops", self.ops[-1])
         return gm.forward
+
+
+class Journal:
+    """What a fork has found so far, for the case that it never comes back.  Close it."""
+
+    def __init__(self) -> None:
+        self._memory = forks.memory_file()
+        self._place = forks.identity(self._memory)
+
+    def write(self, what: str, value: Any) -> None:
+        """Append one value; in the fork, whose user code may have closed what is not its own."""
+        if forks.identity(self._memory) == self._place:
+            os.write(self._memory, json.dumps([what, value]).encode() + b"\n")
+
+    def take(self, what: str) -> list[Any]:
+        """All values of one kind; a line that was cut off is left out."""
+        with os.fdopen(os.dup(self._memory), "rb") as f:
+            f.seek(0)
+            lines = f.read().splitlines()
+        found = []
+        for line in lines:
+            with contextlib.suppress(ValueError):
+                found.append(json.loads(line))
+        return [value for kind, value in found if kind == what]
+
+    def close(self) -> None:
+        """Forget it."""
+        os.close(self._memory)
 
 
 class Watch:
@@ -42,6 +72,7 @@ class Watch:
     def __init__(self, on_break: OnBreak | None) -> None:
         self.breaks: list[dict[str, Any]] = []
         self.errors: list[BaseException] = []
+        self.recompiles: list[hooks.Recompile] = []
         self._on_break = on_break
 
     def on_break(self, record: dict[str, Any]) -> None:
@@ -62,28 +93,9 @@ class Outcome:
     ops: list[int] = field(default_factory=list)
     breaks: list[dict[str, Any]] = field(default_factory=list)
     inner_errors: list[str] = field(default_factory=list)
-    fullgraph: bool = False
-
-
-def replace_compile() -> None:
-    """User code that calls torch.compile or Module.compile would run its own backend: keep its options, return the callable."""
-
-    def compile(model: Any = None, **options: Any) -> Any:
-        if model is None:
-            return functools.partial(compile, **options)
-        try:
-            setattr(model, OPTIONS, options)
-        except AttributeError:
-            pass
-        return model
-
-    torch.compile = compile
-    torch.nn.Module.compile = lambda self, *a, **k: setattr(self, OPTIONS, k)  # type: ignore[method-assign]
-
-
-def options_of(fn: Any) -> dict[str, Any]:
-    """Options of the user's own torch.compile site, if the callable passed through one."""
-    return getattr(fn, OPTIONS, None) or getattr(getattr(fn, "forward", None), OPTIONS, None) or {}
+    recompiles: list[dict[str, Any]] = field(default_factory=list)
+    options: list[str] = field(default_factory=list)  # the user's own, in words
+    would_raise: str | None = None
 
 
 def call_compiled(compiled: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -97,6 +109,7 @@ def run_callable(
     kwargs: dict[str, Any],
     on_break: OnBreak | None = None,
     again: Counter | None = None,
+    journal: Journal | None = None,
 ) -> tuple[Any, Counter, Watch]:
     """Call `fn` compiled with the counting backend.  Returns its result, the graphs and what was heard; raises what it raises.
 
@@ -104,11 +117,11 @@ def run_callable(
     """
     if again is None:
         torch._dynamo.reset()
-    counter, watch = again or Counter(), Watch(on_break)
-    hooks.listen(watch.on_break, watch.on_error)
-    options = {k: v for k, v in options_of(fn).items() if k == "dynamic"}
+    counter, watch = again or Counter(journal), Watch(on_break)
+    hooks.listen(watch.on_break, watch.on_error, watch.recompiles.append)
     try:
-        result = call_compiled(_compile(fn, backend=counter, **options), args, kwargs)
+        compiled = users_compile.compiled(fn, counter, users_compile.options_of(fn))
+        result = call_compiled(compiled, args, kwargs)
     except BaseException as e:
         e._graphglue_run = (counter, watch)  # type: ignore[attr-defined]
         raise
@@ -125,31 +138,67 @@ def blank(entry: Entry) -> dict[str, Any]:
     return {
         "name": entry.name, "inputs": entry.inputs, "status": "no_inputs", "message": entry.message, "graphs": 0, "ops": [],
         "class": entry.cls, "file": os.path.abspath(entry.file) if entry.file else None, "line": entry.line, "breaks": [],
+        "recompiles": [],
     }  # fmt: skip
 
 
 def run(entry: Entry, on_break: OnBreak | None = None, deadline_ms: int | None = None) -> dict[str, Any]:
     """Capture one entry.  Returns the `entry` value of the wire protocol."""
+    if entry.prepare is not None:
+        entry.prepare()
     out = blank(entry)
     if entry.make is None:
         return out
-    deadline = forks.Deadline(deadline_ms or DEFAULT_DEADLINE_MS)
-    compiled = forks.run(lambda: _compiled(entry, on_break), deadline)
-    if isinstance(compiled, forks.Lost) and compiled.status == "timeout":
-        return {**out, "status": "timeout", "message": compiled.message}
+    journal = Journal()
+
+    def note_break(record: dict[str, Any]) -> None:
+        journal.write("break", record)
+        if on_break:
+            on_break(record)
+
+    try:
+        return _run(entry, out, journal, note_break, forks.Deadline(deadline_ms or DEFAULT_DEADLINE_MS))
+    finally:
+        journal.close()
+
+
+def _run(
+    entry: Entry, out: dict[str, Any], journal: Journal, on_break: OnBreak, deadline: forks.Deadline
+) -> dict[str, Any]:
+    compiled = forks.run(lambda: _compiled(entry, on_break, journal), deadline)
+    if isinstance(compiled, forks.Lost):
+        ops = journal.take("ops")
+        out.update(graphs=len(ops), ops=ops, breaks=journal.take("break"))
+        if compiled.status == "timeout":
+            return {**out, "status": "timeout", "message": compiled.message}
+    else:
+        out.update(graphs=len(compiled.ops), ops=compiled.ops, breaks=compiled.breaks, recompiles=compiled.recompiles)
     eager = forks.run(lambda: _eager(entry), deadline, quiet=True)
     if isinstance(eager, forks.Lost):
         return {**out, "status": "timeout" if eager.status == "timeout" else "crashed", "message": eager.message}
     if eager.error is not None:
-        return {**out, "status": "eager_error", "message": eager.error}
+        return {**blank(entry), "status": "eager_error", "message": eager.error}
     if isinstance(compiled, forks.Lost):
         return {**out, "status": "crashed", "message": f"only when compiled: {compiled.message}"}
-    out.update(graphs=len(compiled.ops), ops=compiled.ops, breaks=compiled.breaks)
     note = None
     if compiled.error is None:
         note = _difference(entry, eager.result, compiled.result, deadline)
-    out["status"], out["message"] = _judge(compiled, note)
-    return out
+    return finished(out, compiled, note)
+
+
+def finished(blank: dict[str, Any], compiled: Outcome, note: str | None) -> dict[str, Any]:
+    """The `entry` value of the wire protocol.  `note`: what is wrong with the outputs."""
+    status, words = _judge(compiled, note)
+    said = [blank["message"]] if blank["message"] else []  # of the inputs
+    return {
+        **blank,
+        "status": status,
+        "message": "; ".join([*words, *_recompiled(compiled.recompiles), *compiled.options, *said]) or None,
+        "graphs": len(compiled.ops),
+        "ops": compiled.ops,
+        "breaks": compiled.breaks,
+        "recompiles": compiled.recompiles,
+    }
 
 
 def _eager(entry: Entry) -> Outcome:
@@ -157,7 +206,7 @@ def _eager(entry: Entry) -> Outcome:
     try:
         call = entry.make(0)
         with grad_mode(call):
-            return Outcome(compare.snapshot(call.fn(*call.args, **call.kwargs)))
+            return Outcome(snapshot.take(call.fn(*call.args, **call.kwargs)))
     except ImportFailure as e:
         return Outcome(error=str(e))
     except MemoryError:
@@ -166,63 +215,94 @@ def _eager(entry: Entry) -> Outcome:
         return Outcome(error="running it without torch.compile raised " + _describe(e))
 
 
-def _compiled(entry: Entry, on_break: OnBreak | None) -> Outcome:
+def _compiled(entry: Entry, on_break: OnBreak, journal: Journal) -> Outcome:
     assert entry.make is not None
-    outcome = Outcome()
-    counter, watch = Counter(), Watch(None)
+    call = None
     try:
         call = entry.make(0)
-        outcome.fullgraph = bool(options_of(call.fn).get("fullgraph"))
         with grad_mode(call):
-            result, counter, watch = run_callable(call.fn, call.args, call.kwargs, on_break)
-        outcome.result = compare.snapshot(result)
+            result, counter, watch = run_callable(call.fn, call.args, call.kwargs, on_break, journal=journal)
+        done = outcome(call, counter, watch, None)
+        done.result = snapshot.take(result)
+        return done
     except MemoryError:
         raise
     except (Exception, SystemExit) as e:  # noqa: BLE001 - user code
-        outcome.error = _words(e)
-        counter, watch = getattr(e, "_graphglue_run", (counter, watch))
-    outcome.ops, outcome.breaks = counter.ops, watch.breaks
-    outcome.inner_errors = [_words(e) for e in watch.errors]
-    return outcome
+        return outcome(call, *getattr(e, "_graphglue_run", (Counter(), Watch(None))), e)
+
+
+def outcome(call: Call | None, counter: Counter, watch: Watch, error: BaseException | None) -> Outcome:
+    """What a run gave, but for its result."""
+    options = users_compile.options_of(call.fn) if call else {}
+    return Outcome(
+        error=None if error is None else _words(error),
+        ops=list(counter.ops),
+        breaks=watch.breaks,
+        inner_errors=list(dict.fromkeys(map(_inner_words, watch.errors))),
+        recompiles=[vars(r) for r in watch.recompiles],
+        options=users_compile.words_of(options),
+        would_raise=_would_raise(watch.breaks, bool(options.get("fullgraph"))),
+    )
+
+
+def _would_raise(breaks: list[dict[str, Any]], fullgraph: bool) -> str | None:
+    for record in breaks:
+        whole = "this call" if fullgraph else users_compile.must_be_whole(record)
+        if whole:
+            return f"{whole} is compiled with fullgraph=True and would raise: {record['type']} ({record['id']})"
+    return None
 
 
 def _words(error: BaseException) -> str:
     """Type, first paragraph and place of an error of Dynamo's, or of user code."""
-    if not isinstance(error, torch._dynamo.exc.TorchDynamoException):
+    said, told, after = str(error).partition("\n\nfrom user code:")  # added by Dynamo to whatever it raises
+    if not told and not isinstance(error, torch._dynamo.exc.TorchDynamoException):
         return _describe(error)
-    said, _, after = str(error).partition("\n\nfrom user code:")
     text = " ".join(line.strip() for line in said.split("\n\n")[0].partition("\n  Hint:")[0].splitlines())
     places = _PLACE.findall(after)
     where = f" ({os.path.basename(places[-1][0])} line {places[-1][1]})" if places else ""
     return f"{type(error).__name__}: {text}{where}"
 
 
+def _inner_words(error: BaseException) -> str:
+    return str(error) if isinstance(error, hooks.RecompileLimit) else f"Dynamo failed inside: {_words(error)}"
+
+
+def _recompiled(recompiles: list[dict[str, Any]]) -> list[str]:
+    """One phrase on functions that were compiled again, which is no break; none when there were none."""
+    last = {(r["file"], r["function"]): r["reason"] for r in recompiles}
+    times = Counted((r["file"], r["function"]) for r in recompiles)
+    told = [
+        f"{key[1]} {n} time{'s' * (n > 1)}{f' (failed guard: {last[key]})' * bool(last[key])}"
+        for key, n in times.most_common(3)
+    ]
+    more = f" and {len(times) - 3} more" if len(times) > 3 else ""
+    return [f"compiled again for other arguments: {', '.join(told)}{more}"] if told else []
+
+
 def _difference(entry: Entry, expected: Any, got: Any, deadline: forks.Deadline) -> str | None:
     """In which way the compiled run's result is wrong; None when it is right, or differs from one eager run to the next."""
     found = compare.difference(expected, got)
-    if found.same:
+    if not found.value:  # how memory is laid out and shared is not judged here
         return None
     again = forks.run(lambda: _eager(entry), deadline, quiet=True)
-    if not isinstance(again, forks.Lost) and not compare.difference(expected, again.result).same:
+    if not isinstance(again, forks.Lost) and compare.difference(expected, again.result, compiled=False).value:
         return None
     return f"compiled outputs differ from eager ones: {found.words}"
 
 
-def _judge(compiled: Outcome, note: str | None) -> tuple[str, str | None]:
+def _judge(compiled: Outcome, note: str | None) -> tuple[str, list[str]]:
+    """The entry's status, and what there is to say of it.  `note`: what is wrong with the outputs."""
+    notes = [note] if note else []
     if compiled.error is not None:
-        return "capture_error", f"running it compiled raised {compiled.error}"
+        return "capture_error", [f"running it compiled raised {compiled.error}"]
     if compiled.breaks:
-        words = [note] if note else []
-        if compiled.fullgraph:
-            words.insert(0, f"this call is compiled with fullgraph=True and would raise: {compiled.breaks[0]['type']}")
-        words += compiled.inner_errors[:1]
-        return "breaks", "; ".join(words) or None
-    if compiled.inner_errors:
-        return "capture_error", f"Dynamo failed inside: {compiled.inner_errors[0]}"
-    if note:
-        return "capture_error", note
+        whole = [compiled.would_raise] if compiled.would_raise else []
+        return "breaks", [*whole, *notes, *compiled.inner_errors[:1]]
+    if compiled.inner_errors or note:
+        return "capture_error", [*compiled.inner_errors[:1], *notes]
     if not compiled.ops:
-        return "nothing_to_capture", "no tensor operation was found to capture"
+        return "nothing_to_capture", ["no tensor operation was found to capture"]
     if len(compiled.ops) == 1:
-        return "captured", None
-    return "breaks", f"captured as {len(compiled.ops)} graphs, with no graph break reported by Dynamo"
+        return "captured", []
+    return "breaks", [f"captured as {len(compiled.ops)} graphs, with no graph break reported by Dynamo"]

@@ -1,71 +1,148 @@
-"""A running job, seen from the zygote: its process, its pipes, what it printed, and how it ended."""
+"""A running job, seen from the zygote: its process, its channel, what it printed, and how it ended."""
 
+import contextlib
 import os
 import resource
 import select
 import signal
-import sys
+import socket
 import time
+import traceback
 from typing import Any
 
 import _graphglue_host as host
 
-from graphglue_worker import forks, warmup, wire
+from graphglue_worker import environment, forks, sandbox, wire
 
 OUTPUT_KEPT_BYTES = 4096
 DEFAULT_DEADLINE_MS = 60_000
-DEFAULT_MEMORY_BYTES = 16 << 30
+DEFAULT_MEMORY_BYTES = min(16 << 30, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * 3 // 4)
+MAX_REPORTED_BYTES = 64 << 20  # of all frames of a job
+MAX_PROCESSES = 128  # more, and the job is ended; the kernel stops it at MAX_TASKS where it can
+MAX_TASKS = 1024  # processes and threads; host_process.c's too
 GRACE_S = 2.0  # the job ends an entry that is over its deadline; the zygote ends the job that did not
+SILENT_S = 1.0  # for a job to end that can no longer report
 WATCH_S = 0.1
+_OPS = ("break", "entry", "plan", "progress", "verdict", "done")
+_STATUSES = ("ok", "import_error", "timeout", "crashed", "memory", "error")
 
 
 class Child:
-    """Forks the job at construction.  The zygote selects on `descriptors()` and calls `serve`."""
+    """Forks the job at construction.  The zygote selects on `descriptors()` and calls `serve`.
 
-    def __init__(self, request: dict[str, Any], workspaces: list[str], zygote_fd: int, cuda: bool) -> None:
+    `apart`: what the job is apart in (forks.py).  `offer`: the sandbox to confine it in, with a scratch folder; None for the user's own code.
+    Raises OSError when it cannot be forked.
+    """
+
+    def __init__(
+        self,
+        request: dict[str, Any],
+        workspaces: list[str],
+        zygote_fds: tuple[int, int],
+        apart: int,
+        cuda: bool,
+        plans: dict[str, Any] | None = None,
+        offer: sandbox.Offer | None = None,
+        scratch: str | None = None,
+    ) -> None:
         self.request = request
+        self.plans = plans  # see job.run
         self.id = request.get("id")
         self.output = b""
-        self.status: str | None = None  # set when we ended it
+        self.ended_as: tuple[str, str | None] | None = None  # set when we ended it: status and message
         self.seconds = (request.get("deadline_ms") or DEFAULT_DEADLINE_MS) / 1000
         self.memory_bytes = request.get("memory_bytes") or DEFAULT_MEMORY_BYTES
-        # CUDA reserves far more addresses than memory, so there resident memory is watched instead.
-        self.watched = cuda
-        self.frames, frames_w = os.pipe()
-        os.set_blocking(frames_w, False)  # the host waits with a deadline
+        self.cuda = cuda
+        self.offer, self.scratch = offer, scratch
+        ours, theirs = socket.socketpair()  # unlike a pipe's, its other end cannot be opened through /proc
+        ours.setblocking(False)
+        theirs.setblocking(False)  # the host waits with a deadline
+        token = os.urandom(wire.TOKEN_BYTES)
+        self.channel: wire.Channel | None = wire.Channel(ours.detach(), token)
         self.printed, printed_w = os.pipe()
-        sys.stdout.flush()
-        self.pid = os.fork()
-        if self.pid == 0:
-            self._become(workspaces, zygote_fd, frames_w, printed_w)
-        os.close(frames_w)
+        tasks = forks.user_tasks() + MAX_TASKS if os.getuid() else None  # the limit does not bind root
+        try:
+            fork = forks.start(apart, scratch if apart else None, sandbox.SCRATCH_BYTES)
+        except OSError:
+            theirs.close()
+            for fd in (printed_w, self.printed, self.channel.fd):
+                os.close(fd)
+            raise
+        if fork is None:
+            self._become(workspaces, zygote_fds, theirs.detach(), token, printed_w, apart, tasks)
+        assert fork is not None
+        self.fork = fork
+        theirs.close()
         os.close(printed_w)
-        self.ended = forks.watch(self.pid)
-        self.resident_bytes = forks.resident_bytes(self.pid) if cuda else 0
+        self.ended = forks.watch(fork.pid)
+        self.own_bytes = forks.memory_bytes([os.getpid()], 1 << 62)
         self.restart_deadline()
 
-    def _become(self, workspaces: list[str], zygote_fd: int, frames: int, printed: int) -> None:
-        code = 70
+    def _become(
+        self,
+        workspaces: list[str],
+        zygote_fds: tuple[int, int],
+        channel: int,
+        token: bytes,
+        printed: int,
+        apart: int,
+        tasks: int | None,
+    ) -> None:
+        code = forks.EXIT_UNCAUGHT
         try:
             os.setsid()
             host.die_with_parent(signal.SIGKILL)
             null = os.open(os.devnull, os.O_RDONLY)
             for target, fd in ((0, null), (1, printed), (2, printed)):
                 os.dup2(fd, target)
-            for fd in (null, printed, zygote_fd, self.frames, self.printed):
+            assert self.channel is not None
+            for fd in {null, printed, *zygote_fds, self.channel.fd, self.printed}:
                 if fd > 2:
                     os.close(fd)
             signal.signal(signal.SIGINT, signal.SIG_DFL)
-            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-            if not self.watched:
+            resource.setrlimit(
+                resource.RLIMIT_CORE, (1, 1)
+            )  # with 0 a program that collects cores would still be started
+            if tasks is not None:
+                hard = resource.getrlimit(resource.RLIMIT_NPROC)[1]
+                tasks = tasks if hard == resource.RLIM_INFINITY else min(tasks, hard)
+                resource.setrlimit(resource.RLIMIT_NPROC, (tasks, tasks))
+            if not apart and host.landlock_abi() >= 6:
+                host.scope_signals()  # the zygote is among the processes it sees
+            if not self.cuda:  # it reserves far more addresses than memory
                 ceiling = forks.virtual_bytes() + self.memory_bytes
                 resource.setrlimit(resource.RLIMIT_AS, (ceiling, ceiling))
-            warmup.restore_devices()
+            with (
+                contextlib.suppress(OSError),
+                open("/proc/self/oom_score_adj", "w") as f,
+            ):  # not writable in the sandbox
+                f.write("1000")  # when the machine runs out of memory, this goes first
+            host.open_channel(channel, token)
+            if self.offer and self.scratch:
+                self._confine(workspaces, channel, tasks)
+            else:
+                environment.restore()
             from graphglue_worker import job
 
-            code = job.run(self.request, workspaces, frames)
+            code = job.run(self.request, workspaces, self.plans)
+        except BaseException:  # noqa: BLE001 - the exit status tells the zygote, the output the user
+            traceback.print_exc()
         finally:
             os._exit(code)
+
+    def _confine(self, workspaces: list[str], channel: int, tasks: int | None) -> None:
+        assert self.offer and self.scratch
+        readable = [*workspaces, os.path.dirname(os.path.realpath(self.request["file"]))]
+        try:
+            sandbox.enter(self.offer, self.scratch, readable, [channel], self.seconds, tasks)
+        except OSError as e:
+            wire.report({"op": "done", "status": "error", "message": f"the job could not be confined: {e}"})
+            os._exit(forks.EXIT_UNCAUGHT)
+
+    @property
+    def pid(self) -> int:
+        """The process whose end is the end of the job."""
+        return self.fork.pid
 
     def restart_deadline(self) -> None:
         """Each entry has the whole deadline for itself."""
@@ -73,46 +150,85 @@ class Child:
 
     def descriptors(self) -> list[int]:
         """What to wait for."""
-        return [fd for fd in (self.frames, self.printed, self.ended) if fd is not None and fd >= 0]
+        fds = [self.channel.fd if self.channel else -1, self.printed, -1 if self.ended is None else self.ended]
+        return [fd for fd in fds if fd >= 0]
 
     def timeout(self) -> float:
         """How long to wait at most before `serve` is called."""
-        left = max(0.0, self.deadline - time.monotonic())
-        return min(left, WATCH_S) if self.watched or self.ended is None else left
+        return min(max(0.0, self.deadline - time.monotonic()), WATCH_S)
 
-    def kill(self, status: str) -> None:
-        """End the whole process group; `status` is what `done` will say."""
-        self.status = self.status or status
-        self.deadline = time.monotonic() + 3600
-        for end in (os.killpg, os.kill):
-            try:
-                end(self.pid, signal.SIGKILL)
-                return
-            except (ProcessLookupError, PermissionError):
-                continue
+    def cancel(self) -> None:
+        """End the job; `done` will say that it was canceled."""
+        self._end("canceled", None)
 
-    def serve(self, readable: list[int]) -> "tuple[dict[str, Any] | None, bool]":
-        """Do what is due.  Returns a frame to pass on, if any, and whether that was the job's last."""
-        if time.monotonic() >= self.deadline:
-            self.kill("timeout")
-        if self.watched and forks.resident_bytes(self.pid) - self.resident_bytes > self.memory_bytes:
-            self.kill("memory")
+    def serve(self, readable: list[int]) -> "tuple[list[dict[str, Any]], bool]":
+        """Do what is due.  Returns frames to pass on, and whether the last of them was the job's last."""
         if self.printed in readable:
             self._take_output()
-        if self.frames in readable:
-            try:
-                frame = wire.recv(self.frames, 5000)
-            except (EOFError, TimeoutError, ValueError, OSError):
-                self.kill("crashed")
-                frame = None
-            if frame is None or frame.get("op") == "done":
-                return self._finish(frame), True
-            if frame.get("op") == "entry":
+        if self.channel and self.channel.fd in readable:
+            frames, last = self._take_frames(self.channel)
+            if frames or last:
+                return frames, last
+        elif self.ended in readable:
+            return [self._finish(None)], True
+        self._watch()
+        if self.ended_as and self.ended is None:  # nothing will tell us that it is over
+            return [self._finish(None)], True
+        return [], False
+
+    def _take_frames(self, channel: wire.Channel) -> "tuple[list[dict[str, Any]], bool]":
+        try:
+            got = channel.read()
+        except wire.Forged:
+            self._end("crashed", "your code wrote to the descriptor that graphglue-lsp reports through")
+            return self._close_channel(), False
+        if got is None:
+            if self.ended is None:
+                return [self._finish(None)], True
+            if self.ended_as is None:
+                self.deadline = min(self.deadline, time.monotonic() + SILENT_S)
+            return self._close_channel(), False
+        if channel.total_bytes > MAX_REPORTED_BYTES:
+            self._end("error", f"stopped when it had reported {MAX_REPORTED_BYTES >> 20} MiB")
+            return self._close_channel(), False
+        frames = []
+        for frame in got:
+            if frame.get("op") not in _OPS:
+                continue
+            frame["id"] = self.id
+            if frame["op"] == "done":
+                return [*frames, self._finish(frame)], True
+            frames.append(frame)
+            if frame["op"] in ("entry", "plan"):
                 self.restart_deadline()
-            return frame, False
-        if self.ended in readable:  # someone it started may still hold the pipe
-            return self._finish(None), True
-        return None, False
+        return frames, False
+
+    def _close_channel(self) -> "list[dict[str, Any]]":
+        if self.channel:
+            os.close(self.channel.fd)
+            self.channel = None
+        return []
+
+    def _watch(self) -> None:
+        if self.ended_as:
+            return
+        if time.monotonic() >= self.deadline:
+            if self.channel:
+                self._end("timeout", f"stopped after {self.seconds:g} s, its deadline")
+            else:
+                self._end("crashed", forks.CHANNEL_WORDS)
+            return
+        processes = [self.pid, *forks.descendants(self.pid)]
+        ceiling = self.memory_bytes + self.own_bytes
+        if len(processes) > MAX_PROCESSES:
+            self._end("crashed", f"your code started more than {MAX_PROCESSES} processes")
+        elif forks.memory_bytes(processes, ceiling) > ceiling:
+            self._end("memory", f"stopped at {self.memory_bytes / (1 << 30):g} GiB, its memory ceiling")
+
+    def _end(self, status: str, message: str | None) -> None:
+        self.ended_as = self.ended_as or (status, message)
+        self.deadline = time.monotonic() + 3600
+        self.fork.kill()
 
     def _take_output(self) -> bool:
         data = os.read(self.printed, 1 << 16)
@@ -128,37 +244,26 @@ class Child:
             self.printed >= 0 and len(self.output) < OUTPUT_KEPT_BYTES and select.select([self.printed], [], [], 0)[0]
         ):
             self._take_output()
-        self._end_group()
-        _, wait_status = os.waitpid(self.pid, 0)
-        for orphan in forks.children(os.getpid()):  # the zygote adopts what left the group
-            self._reap(orphan)
+        try:
+            wait_status = self.fork.reap()
+        except forks.NotApart as e:
+            self.ended_as = self.ended_as or ("error", f"the job could not be isolated: {e}")
+            wait_status = 0
         for fd in self.descriptors():
             os.close(fd)
-        if done is None:
-            message = {
-                "canceled": None,
-                "timeout": f"stopped after {self.seconds:g} s, its deadline",
-                "memory": f"stopped at {self.memory_bytes / (1 << 30):g} GiB, its memory ceiling",
-            }.get(self.status or "", forks.describe_end(wait_status))
-            done = {"op": "done", "id": self.id, "status": self.status or "crashed", "message": message}
-        done["output"] = self.output.decode("utf-8", "replace")
-        return done
+        status, message = self.ended_as or ("", None)
+        if not status and done is not None:
+            status, message = done.get("status"), done.get("message")
+            if status not in _STATUSES or not isinstance(message, (str, type(None))):
+                status, message = "error", "the job ended with a malformed report"
+        elif not status:
+            how = forks.lost(wait_status)
+            status, message = how.status, how.message
+        output = self.output.decode("utf-8", "replace")
+        told = {"op": "done", "id": self.id, "status": status, "message": message, "output": output}
+        return {**told, "reads": done.get("reads")} if done and status == "ok" else told
 
     def end(self) -> None:
         """Kill and reap, when nobody is left to tell."""
-        self.kill("canceled")
+        self.cancel()
         self._finish(None)
-
-    def _end_group(self) -> None:
-        try:
-            os.killpg(self.pid, signal.SIGKILL)  # the child is not reaped yet, so its group is still ours to name
-        except (ProcessLookupError, PermissionError):
-            pass
-
-    @staticmethod
-    def _reap(pid: int) -> None:
-        try:
-            os.kill(pid, signal.SIGKILL)
-            os.waitpid(pid, 0)
-        except (ProcessLookupError, ChildProcessError, PermissionError):
-            pass

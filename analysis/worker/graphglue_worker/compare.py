@@ -1,34 +1,26 @@
-"""Deep comparison of what two runs returned.
+"""Are two results the same?
 
-A *snapshot* is a tree of plain values (tensors detached, on the CPU), so that results of two processes can be compared without the
-user's classes.  Comparison is bitwise: dtype, shape, device, every element (NaN equals NaN; -0.0 and 0.0 differ).
+Bitwise: type, dtype, shape, device, layout, strides, gradient requirement and every element, and what shares memory with what
+(see ``snapshot``).  All NaN are equal; -0.0 and 0.0 differ; an int is not the float of the same value; mappings have an order.
+
+A compiled run hands over some values in other containers than the eager run of the same program does, whatever the program: a tuple's iterator for
+a generator, an array without dimensions or a Python number for a NumPy scalar, an equal list twice for one list seen twice.  With
+`compiled`, these are the same: the items, or the value (and the dtype where both have one), decide.
 """
 
-import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import torch
 
-MAX_DEPTH = 32
+from graphglue_worker.snapshot import Leaf, Node
 
-
-@dataclass
-class Leaf:
-    """A tensor in a snapshot."""
-
-    value: torch.Tensor
-    device: str
-    requires_grad: bool
-
-
-@dataclass
-class Node:
-    """A container or an object: its type's name and its parts, in order."""
-
-    kind: str
-    parts: list[tuple[str, Any]]
+MAX_DIFFERENCES = 1000
+MAX_PATH = 120  # characters of the words that say where
+_TOLERANCE = {torch.float16: 1e-3, torch.bfloat16: 1.6e-2, torch.float64: 1e-7}
+_ITERATORS = "iterator"
 
 
 @dataclass
@@ -38,100 +30,142 @@ class Difference:
     same: bool
     close: bool
     words: str
+    value: bool = True  # false: the elements agree, but not what holds them (layout, memory shared, identity)
 
 
-def snapshot(value: Any, depth: int = 0) -> Any:
-    """Copy a result into plain values.  Objects it does not know are kept by type name (and repr for simple ones)."""
-    if depth > MAX_DEPTH:
-        return Node("too deep", [])
-    if isinstance(value, torch.Tensor):
-        tensor = value.detach()
-        if tensor.layout != torch.strided:
-            tensor = tensor.to_dense()
-        if tensor.is_quantized:
-            tensor = tensor.int_repr()
-        if type(tensor) is not torch.Tensor:
-            tensor = tensor.as_subclass(torch.Tensor)
-        return Leaf(tensor.cpu().clone(), str(value.device), value.requires_grad)
-    if value is None or isinstance(value, (bool, int, float, complex, str, bytes, torch.dtype, torch.device)):
-        return value
-    name = type(value).__qualname__
-    if isinstance(value, Mapping):
-        return Node(name, [(repr(k), snapshot(v, depth + 1)) for k, v in value.items()])
-    if isinstance(value, (list, tuple)):
-        return Node(name, [(str(i), snapshot(v, depth + 1)) for i, v in enumerate(value)])
-    if isinstance(value, (set, frozenset)):
-        return Node(name, [(str(i), v) for i, v in enumerate(sorted(map(repr, value)))])
-    if type(value).__module__ == "numpy":
-        try:
-            return Node(name, [("value", snapshot(torch.from_numpy(value.copy()), depth + 1))])
-        except (TypeError, AttributeError, ValueError):
-            return Node(name, [("value", repr(value))])
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return Node(name, [(f.name, snapshot(getattr(value, f.name), depth + 1)) for f in dataclasses.fields(value)])
-    state = getattr(value, "__dict__", None)
-    if state and not callable(value):
-        return Node(name, [(k, snapshot(v, depth + 1)) for k, v in state.items()])
-    return Node(name, [])
-
-
-def difference(expected: Any, got: Any, where: str = "the result") -> Difference:
-    """The first difference found, in words; `close` when all differences are within tolerance."""
-    found = list(_walk(expected, got, where))
+def difference(expected: Any, got: Any, where: str = "the result", compiled: bool = True) -> Difference:
+    """The worst difference found, in words; `close` when all are within tolerance.  `compiled`: `got` comes from a compiled run."""
+    found = list(islice(_walk(expected, got, where, compiled, set()), MAX_DIFFERENCES))
     if not found:
-        return Difference(True, True, "")
+        return Difference(True, True, "", False)
     worst = next((d for d in found if not d.close), found[0])
-    return Difference(False, all(d.close for d in found), worst.words)
+    worst = next((d for d in found if d.value and not d.close), worst)
+    return Difference(False, all(d.close for d in found), worst.words, any(d.value for d in found))
 
 
-def _walk(a: Any, b: Any, where: str) -> "list[Difference]":
+def _walk(a: Any, b: Any, where: str, compiled: bool, done: set[tuple[int, int]]) -> Iterator[Difference]:
     if isinstance(a, Leaf) and isinstance(b, Leaf):
-        return _tensors(a, b, where)
-    if isinstance(a, Node) and isinstance(b, Node):
-        if a.kind != b.kind:
-            return [Difference(False, False, f"{where} is a {b.kind} instead of a {a.kind}")]
-        if [k for k, _ in a.parts] != [k for k, _ in b.parts]:
-            return [Difference(False, False, f"{where} has {len(b.parts)} parts or other keys (it had {len(a.parts)})")]
-        return [d for (k, x), (_, y) in zip(a.parts, b.parts, strict=True) for d in _walk(x, y, f"{where}[{k}]")]
-    if type(a) is not type(b):
-        return [Difference(False, False, f"{where} is {_name(b)} instead of {_name(a)}")]
-    if a == b or (isinstance(a, float) and a != a and b != b):
-        return []
-    close = isinstance(a, float) and abs(a - b) <= 1e-5 * max(abs(a), 1e-3)
-    return [Difference(False, close, f"{where} is {b!r:.80} instead of {a!r:.80}")]
+        yield from _tensors(a, b, where)
+    elif compiled and (_number(a) is not None and _number(b) is not None):
+        yield from _numbers(a, b, where)
+    elif isinstance(a, Node) and isinstance(b, Node):
+        yield from _nodes(a, b, where, compiled, done)
+    elif type(a) is not type(b):
+        yield Difference(False, False, f"{where} is {_name(b)} instead of {_name(a)}")
+    elif not _equal(a, b):
+        close = isinstance(a, float) and abs(a - b) <= 1e-5 * max(abs(a), 1e-3)
+        yield Difference(False, close, f"{where} is {b!r:.80} instead of {a!r:.80}")
+
+
+def _nodes(a: Node, b: Node, where: str, compiled: bool, done: set[tuple[int, int]]) -> Iterator[Difference]:
+    if not (a.comparable and b.comparable):
+        yield Difference(False, False, f"{where} is {a.kind if not a.comparable else b.kind} and cannot be compared")
+        return
+    if _kind(a, compiled) != _kind(b, compiled):
+        yield Difference(False, False, f"{where} is {_name(b)} instead of {_name(a)}")
+        return
+    if a.alias != b.alias and not compiled:
+        words = "is an object seen before" if a.alias is None else "is no longer the object it was"
+        yield Difference(False, False, f"{where} {words}", False)
+        return
+    if [k for k, _ in a.parts] != [k for k, _ in b.parts]:
+        if len(a.parts) != len(b.parts):
+            words = f"has {len(b.parts)} parts instead of {len(a.parts)}"
+        else:
+            words = (
+                "has other keys"
+                if {k for k, _ in a.parts} != {k for k, _ in b.parts}
+                else "has its keys in another order"
+            )
+        yield Difference(False, False, f"{where} {words}")
+        return
+    pair = (id(a.parts), id(b.parts))
+    if pair not in done:  # shared parts and cycles are looked at once
+        done.add(pair)
+        for (k, x), (_, y) in zip(a.parts, b.parts, strict=True):
+            yield from _walk(x, y, f"{where}[{k}]" if len(where) < MAX_PATH else where, compiled, done)
+
+
+def _kind(node: Node, compiled: bool) -> str:
+    iterates = compiled and (
+        node.kind == "generator" or node.kind.endswith(_ITERATORS) or node.kind in ("map", "zip", "filter", "enumerate")
+    )
+    return _ITERATORS if iterates else node.kind
+
+
+def _number(x: Any) -> Any:
+    """The value of a Python number, a NumPy scalar or a NumPy array without dimensions; else None."""
+    if type(x) in (bool, int, float, complex):
+        return x
+    if isinstance(x, Node) and x.kind in ("numpy scalar", "numpy array"):
+        parts = dict(x.parts)
+        elements, shape = parts.get("elements"), parts.get("shape")
+        if isinstance(elements, Leaf) and isinstance(shape, Node) and not shape.parts:
+            held = elements.elements()
+            return None if held is None else held.item()
+    return None
+
+
+def _numbers(a: Any, b: Any, where: str) -> Iterator[Difference]:
+    p, q = _number(a), _number(b)
+    dtypes = {dict(x.parts)["dtype"] for x in (a, b) if isinstance(x, Node)}
+    if type(p) is not type(q) or len(dtypes) > 1:
+        yield Difference(False, False, f"{where} is {_name(b)} instead of {_name(a)}")
+    elif not _equal(p, q):
+        close = isinstance(p, float) and abs(p - q) <= 1e-5 * max(abs(p), 1e-3)
+        yield Difference(False, close, f"{where} is {q!r:.80} instead of {p!r:.80}")
+
+
+def _equal(p: Any, q: Any) -> bool:
+    if isinstance(p, float):
+        return repr(p) == repr(q)  # tells -0.0 from 0.0, and no NaN from another
+    if isinstance(p, complex):
+        return _equal(p.real, q.real) and _equal(p.imag, q.imag)
+    return bool(p == q)
 
 
 def _name(value: Any) -> str:
-    return "a tensor" if isinstance(value, Leaf) else f"a {value.kind}" if isinstance(value, Node) else type(value).__name__
+    if isinstance(value, Leaf):
+        return "a tensor"
+    return f"a {value.kind}" if isinstance(value, Node) else type(value).__name__
 
 
-def _tensors(a: Leaf, b: Leaf, where: str) -> "list[Difference]":
-    x, y = a.value, b.value
-    for what, p, q in (("dtype", x.dtype, y.dtype), ("shape", tuple(x.shape), tuple(y.shape)), ("device", a.device, b.device)):
+def _tensors(a: Leaf, b: Leaf, where: str) -> Iterator[Difference]:
+    for what in ("type", "dtype", "shape", "device", "layout", "quantized"):
+        p, q = getattr(a, what), getattr(b, what)
         if p != q:
-            return [Difference(False, False, f"{where} has {what} {q} instead of {p}")]
+            yield Difference(False, False, f"{where} has {what} {q} instead of {p}")
+            return
     if a.requires_grad != b.requires_grad:
         words = "requires" if b.requires_grad else "does not require"
-        return [Difference(False, False, f"{where} {words} gradients, unlike before")]
-    if x.numel() == 0 or _bits_equal(x, y):
-        return []
+        yield Difference(False, False, f"{where} {words} gradients, unlike before")
+    if a.alias != b.alias:
+        change = "now shares" if a.alias is None else "no longer shares"
+        words = f"{change} memory with the result or another tensor"
+        yield Difference(False, False, f"{where} {words}", False)
+    elif a.strides != b.strides:
+        yield Difference(False, False, f"{where} has strides {b.strides} instead of {a.strides}", False)
+    if (a.data, a.digest) != (b.data, b.digest):
+        yield _elements(a, b, where)
+
+
+def _elements(a: Leaf, b: Leaf, where: str) -> Difference:
+    x, y = a.elements(), b.elements()
+    assert x is not None and y is not None
+    if x.dtype.itemsize == 1 and x.dtype.is_floating_point:
+        x, y = x.float(), y.float()
     unequal = (x != y) & ~((x != x) & (y != y))
-    count = int(unequal.sum())
+    count, whole = int(unequal.sum()), a.data is not None
+    said = f"{count} of {x.numel()} {'elements' if whole else 'sampled elements'} differ"
     if count == 0:
-        return [Difference(False, True, f"{where}: zeros differ in sign")]
-    if x.dtype == torch.bool or not (x.dtype.is_floating_point or x.dtype.is_complex):
-        return [Difference(False, False, f"{where}: {count} of {x.numel()} elements differ")]
+        return Difference(
+            False, whole, f"{where}: zeros differ in sign" if whole else f"{where}: {said}, but others do"
+        )
+    if not (x.dtype.is_floating_point or x.dtype.is_complex):
+        return Difference(False, False, f"{where}: {said}")
     p, q = (x.to(torch.complex128), y.to(torch.complex128)) if x.dtype.is_complex else (x.double(), y.double())
     largest = float((p - q).abs()[unequal].nan_to_num(float("inf")).max())
-    tolerance = {torch.float16: 1e-3, torch.bfloat16: 1.6e-2, torch.float64: 1e-7}.get(x.dtype, 1.3e-6)
-    close = bool(torch.allclose(p, q, rtol=tolerance, atol=tolerance * 10, equal_nan=True))
-    return [Difference(False, close, f"{where}: {count} of {x.numel()} elements differ, by up to {largest:.3g}")]
-
-
-def _bits_equal(x: torch.Tensor, y: torch.Tensor) -> bool:
-    if x.dtype.is_floating_point and torch.equal(x, y):
-        return bool(torch.equal(torch.signbit(x), torch.signbit(y)))
-    if x.dtype.is_floating_point:
-        same = (x == y) & (torch.signbit(x) == torch.signbit(y)) | ((x != x) & (y != y))
-        return bool(same.all())
-    return bool(torch.equal(x, y))
+    tolerance = _TOLERANCE.get(x.dtype, 1.3e-6)
+    # What was not kept is not known to be close.
+    close = whole and bool(torch.allclose(p, q, rtol=tolerance, atol=tolerance * 10, equal_nan=True))
+    return Difference(False, close, f"{where}: {said}, by up to {largest:.3g}")

@@ -1,22 +1,30 @@
-"""Work in a fork of its own: what it changes stays there, and so does how it ends.  What is Linux-only about processes is here."""
+"""Work in a fork of its own: what it changes stays there, and so does how it ends.  What is Linux-only about processes is here
+and in host_process.c."""
 
 import os
 import pickle
 import select
 import signal
+import struct
 import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 import _graphglue_host as host
 
 T = TypeVar("T")
-_EXIT_MEMORY = 71
-_EXIT_UNCAUGHT = 70
+EXIT_MEMORY = 71
+EXIT_UNCAUGHT = 70
+EXIT_CHANNEL = 72  # what the process was to report through has gone
+CHANNEL_WORDS = "your code closed or replaced the descriptors that graphglue-lsp reports through"
+# What a job can be apart in: its own processes and /proc; no network; no writable file system; also at the price of all privileges.
+PROCESSES, NETWORK, WRITES, UNPRIVILEGED = 1, 2, 4, 8
+_STREAMS = (sys.stdout, sys.stderr)  # user code may replace them by what hangs
+_RECORD = struct.Struct("i124s")  # of host_process.c
 
 
 @dataclass
@@ -25,6 +33,13 @@ class Lost:
 
     status: str
     message: str
+
+
+_NOTHING = Lost("crashed", "your code ended its process (exit code 0)")
+
+
+class NotApart(Exception):
+    """The namespaces of a job could not be set up; the text says what failed."""
 
 
 class Deadline:
@@ -39,6 +54,89 @@ class Deadline:
         return max(0.0, self._end - time.monotonic())
 
 
+# ---- a job, seen from the zygote -------------------------------------------------------------------------------------------
+
+
+class Fork:
+    """A forked job.  With `apart`, `pid` is process 1 of the job's own namespace, which ends with the job and takes all with it."""
+
+    def __init__(self, pid: int, status: int | None) -> None:
+        self.pid = pid
+        self._status = status
+
+    def kill(self) -> None:
+        """End the job and its process group; without a namespace of its own, what left the group is ended by `reap`."""
+        for end in (os.killpg, os.kill):
+            try:
+                end(self.pid, signal.SIGKILL)
+            except (ProcessLookupError, PermissionError):
+                continue
+
+    def reap(self) -> int:
+        """End what is left, wait for it, and return the job's wait status.  Raises NotApart."""
+        self.kill()  # a child that is not reaped yet keeps its number, so this hits nobody else
+        status = os.waitpid(self.pid, 0)[1]
+        if self._status is None:
+            end_descendants()
+            return status
+        with os.fdopen(self._status, "rb") as f:
+            record = f.read(_RECORD.size)
+        self._status = None
+        if len(record) == _RECORD.size:  # else process 1 was killed before the job ended
+            status, failed = _RECORD.unpack(record)
+            if failed := failed.rstrip(b"\0"):
+                raise NotApart(failed.decode(errors="replace"))
+        return status
+
+
+def start(apart: int, scratch: str | None = None, scratch_bytes: int = 0) -> Fork | None:
+    """Fork.  Returns None in the child.  Raises OSError when the kernel refuses."""
+    flush()
+    if apart:
+        pid, status = host.fork_apart(apart, scratch, scratch_bytes)
+        return Fork(pid, status) if pid else None
+    pid = os.fork()
+    return Fork(pid, None) if pid else None
+
+
+def can_be_apart(apart: int, scratch: str | None = None) -> bool:
+    """Whether this machine lets us; tried out."""
+    try:
+        fork = start(apart, scratch, 1 << 20)
+        if fork is None:
+            code = 1
+            try:
+                code = 0 if os.readlink("/proc/self") == str(os.getpid()) else 1
+            finally:
+                os._exit(code)
+        wait(fork.pid, 10, reap=False)
+        return fork.reap() == 0
+    except (OSError, NotApart):
+        return False
+
+
+def end_descendants(seconds: float = 10) -> None:
+    """Kill and reap all children of this process, and theirs, which become ours: also those forked meanwhile."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        left = descendants(os.getpid())
+        for pid in left:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except (ProcessLookupError, PermissionError):
+                continue
+        try:
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        except ChildProcessError:
+            return
+        if left:
+            time.sleep(0.001)
+
+
+# ---- work, seen from a job -------------------------------------------------------------------------------------------------
+
+
 def run(work: Callable[[], T], deadline: Deadline, quiet: bool = False) -> "T | Lost":
     """Run `work` in a fork and return its result, which must be picklable.  Blocks until the deadline at most.
 
@@ -47,58 +145,186 @@ def run(work: Callable[[], T], deadline: Deadline, quiet: bool = False) -> "T | 
     """
     if thread_count() > 1:
         return work()
-    memory = _memory_file()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    pid = os.fork()
-    if pid == 0:
-        _work(work, memory, quiet)
-    try:
-        wait_status = wait(pid, deadline.left())
+    return Task(work, quiet).result(deadline)
+
+
+class Task:
+    """Work that runs in a fork, which may leave nothing behind: what it started is ended with it.  Several may run at once."""
+
+    _running: set[int] = set()
+
+    def __init__(
+        self,
+        work: Callable[[], Any],
+        quiet: bool = False,
+        dump: Callable[[Any, BinaryIO], None] = pickle.dump,
+        load: Callable[[BinaryIO], Any] = pickle.load,
+    ) -> None:
+        host.adopt_orphans()
+        self._load = load
+        self._others = set(children(os.getpid()))  # what user code started before is its own
+        self._memory = memory_file()
+        flush()
+        self.pid = os.fork()
+        if self.pid == 0:
+            Task._running = set()
+            _work(work, self._memory, quiet, dump)
+        Task._running.add(self.pid)
+
+    def result(self, deadline: Deadline) -> Any:
+        """What the work returned, or Lost.  Call once."""
+        try:
+            failed = self._wait(deadline)
+            if failed:
+                return failed
+            with self._read() as f:
+                return self._load(f)
+        except (EOFError, pickle.UnpicklingError):
+            return _NOTHING
+        finally:
+            self._end()
+
+    def _wait(self, deadline: Deadline) -> Lost | None:
+        wait_status = wait(self.pid, deadline.left())
         if wait_status is None:
-            os.kill(pid, signal.SIGKILL)
-            os.waitpid(pid, 0)
+            _kill_group(self.pid)
+            os.waitpid(self.pid, 0)
             return Lost("timeout", f"stopped after {deadline.ms / 1000:g} s, its deadline")
-        if os.waitstatus_to_exitcode(wait_status) == _EXIT_MEMORY:
+        return lost(wait_status) if wait_status != 0 else None
+
+    def _read(self) -> BinaryIO:
+        os.lseek(self._memory, 0, os.SEEK_SET)
+        return os.fdopen(os.dup(self._memory), "rb")
+
+    def _end(self) -> None:
+        os.close(self._memory)
+        Task._running.discard(self.pid)
+        end = time.monotonic() + 5
+        while time.monotonic() < end:
+            left = [p for p in children(os.getpid()) if p not in self._others and p not in Task._running]
+            if not left:
+                return
+            for pid in left:
+                _kill_group(pid)
+                try:
+                    os.waitpid(pid, 0)
+                except ChildProcessError:
+                    pass
+
+
+class _End:
+    """Behind the last of several results."""
+
+
+def _dump_each(results: Iterator[Any], f: BinaryIO) -> None:
+    for result in results:
+        pickle.dump(result, f)
+        f.flush()
+    pickle.dump(_End, f)
+
+
+class Stream(Task):
+    """Work that gives several results, one after the other.  Each is kept as soon as it is there, however the fork ends."""
+
+    def __init__(self, work: Callable[[], Iterator[Any]], quiet: bool = False) -> None:
+        """Starts the work; see `run` for `quiet` and for threads."""
+        self._done = list(work()) if thread_count() > 1 else None
+        if self._done is None:
+            super().__init__(work, quiet, _dump_each)
+
+    def collect(self, deadline: Deadline) -> "tuple[list[Any], Lost | None]":
+        """Wait for the end, until the deadline at most.  Returns the results, and how the fork was lost when it was.  Call once."""
+        if self._done is not None:
+            return self._done, None
+        results: list[Any] = []
+        try:
+            failed = self._wait(deadline)
+            with self._read() as f:
+                while (item := pickle.load(f)) is not _End:
+                    results.append(item)
+            return results, failed
+        except (EOFError, pickle.UnpicklingError):
+            return results, failed or _NOTHING
+        finally:
+            self._end()
+
+
+def lost(wait_status: int) -> Lost:
+    """Why a process gave no result, by its wait status."""
+    if os.WIFEXITED(wait_status):
+        code = os.WEXITSTATUS(wait_status)
+        if code == EXIT_MEMORY:
             return Lost("memory", "it ran into its memory ceiling")
-        if wait_status != 0:
-            return Lost("crashed", describe_end(wait_status))
-        os.lseek(memory, 0, os.SEEK_SET)
-        with os.fdopen(os.dup(memory), "rb") as f:
-            return pickle.load(f)
-    except (EOFError, pickle.UnpicklingError):  # user code called os._exit(0)
-        return Lost("crashed", "your code ended its process (exit code 0)")
-    finally:
-        os.close(memory)
+        if code == EXIT_CHANNEL:
+            return Lost("crashed", CHANNEL_WORDS)
+        if code == EXIT_UNCAUGHT:
+            return Lost("crashed", f"the process that ran your code could not pass on its result (exit code {code})")
+    return Lost("crashed", describe_end(wait_status))
 
 
-def _work(work: Callable[[], Any], memory: int, quiet: bool) -> None:
-    code = _EXIT_UNCAUGHT
+def _work(work: Callable[[], Any], memory: int, quiet: bool, dump: Callable[[Any, BinaryIO], None]) -> None:
+    code, place = EXIT_UNCAUGHT, identity(memory)
     try:
+        os.setsid()  # user code that signals its process group hits itself
         host.die_with_parent(signal.SIGKILL)
         if quiet:
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, 1)
             os.dup2(nowhere, 2)
         result = work()
-        with os.fdopen(memory, "wb", closefd=False) as f:
-            pickle.dump(result, f)
-        sys.stdout.flush()
-        sys.stderr.flush()
-        code = 0
+        code = EXIT_CHANNEL
+        if identity(memory) == place:
+            os.ftruncate(memory, 0)  # user code may have written to it
+            os.lseek(memory, 0, os.SEEK_SET)
+            with os.fdopen(memory, "wb", closefd=False) as f:
+                dump(result, f)
+            code = 0
+        flush()
     except MemoryError:
-        code = _EXIT_MEMORY
+        code = EXIT_MEMORY
     except BaseException:  # noqa: BLE001 - the parent tells what happened
+        code = EXIT_UNCAUGHT
         traceback.print_exc()
     finally:
         os._exit(code)
 
 
-def _memory_file() -> int:
-    if hasattr(os, "memfd_create"):
+def flush() -> None:
+    """Flush the process's own output, which user code may have closed."""
+    for stream in _STREAMS:
+        try:
+            stream.flush()
+        except Exception:  # noqa: BLE001, S110 - its own affair
+            pass
+
+
+def identity(fd: int) -> "tuple[int, int] | None":
+    """Which file a descriptor is; None when it is closed."""
+    try:
+        s = os.fstat(fd)
+        return s.st_dev, s.st_ino
+    except OSError:
+        return None
+
+
+def memory_file() -> int:
+    """A file for results that has no name."""
+    try:
         return os.memfd_create("graphglue")
-    with tempfile.TemporaryFile() as f:
-        return os.dup(f.fileno())
+    except (AttributeError, OSError):  # not Linux, or the sandbox, which counts memory in its scratch folder
+        with tempfile.TemporaryFile() as f:
+            return os.dup(f.fileno())
+
+
+def _kill_group(pid: int) -> None:
+    for end in (os.killpg, os.kill):
+        try:
+            end(pid, signal.SIGKILL)
+        except (ProcessLookupError, PermissionError):
+            continue
+
+
+# ---- processes ---------------------------------------------------------------------------------------------------------------
 
 
 def thread_count() -> int:
@@ -117,19 +343,19 @@ def watch(pid: int) -> int | None:
         return None
 
 
-def wait(pid: int, seconds: float) -> int | None:
-    """Wait for a child and reap it.  Returns its wait status, None at the deadline."""
+def wait(pid: int, seconds: float, reap: bool = True) -> int | None:
+    """Wait for a child and reap it.  Returns its wait status, None at the deadline (and without `reap`)."""
     deadline = time.monotonic() + seconds
     ended = watch(pid)
     try:
         if ended is not None:
-            if not select.select([ended], [], [], seconds)[0]:
+            if not select.select([ended], [], [], seconds)[0] or not reap:
                 return None
             return os.waitpid(pid, 0)[1]
         while True:
-            found, status = os.waitpid(pid, os.WNOHANG)
+            found = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
             if found:
-                return status
+                return os.waitpid(pid, 0)[1] if reap else None
             if time.monotonic() >= deadline:
                 return None
             time.sleep(0.005)
@@ -151,22 +377,63 @@ def describe_end(wait_status: int) -> str:
 
 
 def children(pid: int) -> list[int]:
-    """Processes whose parent this is."""
+    """Processes whose parent this is, whichever of its threads started them."""
+    found = []
     try:
-        with open(f"/proc/{pid}/task/{pid}/children") as f:
-            return [int(p) for p in f.read().split()]
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{thread}/children") as f:
+                found += [int(p) for p in f.read().split()]
     except (OSError, ValueError):
-        return []
+        pass  # it has ended meanwhile
+    return found
 
 
-def resident_bytes(pid: int) -> int:
-    """Resident memory of a process and its descendants; 0 when it has gone."""
+def descendants(pid: int) -> list[int]:
+    """Processes below this one."""
+    found = children(pid)
+    for below in found:  # grows
+        found += children(below)
+    return found
+
+
+def memory_bytes(pids: list[int], ceiling: int) -> int:
+    """Memory that processes have for themselves; exact only when it may be over the ceiling, since that takes time to find out.
+
+    Forks share what none of them has changed: it is counted once for each at first, then by its share.
+    """
+    page = os.sysconf("SC_PAGE_SIZE")
+    total = 0
+    for pid in pids:
+        try:
+            with open(f"/proc/{pid}/statm") as f:
+                fields = f.read().split()
+            total += (int(fields[1]) - int(fields[2])) * page
+        except (OSError, ValueError, IndexError):
+            continue
+    return total if total <= ceiling else sum(map(_proportional_bytes, pids))
+
+
+def _proportional_bytes(pid: int) -> int:
     try:
-        with open(f"/proc/{pid}/statm") as f:
-            own = int(f.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except (OSError, ValueError, IndexError):
+        with open(f"/proc/{pid}/smaps_rollup") as f:
+            sizes = {
+                k: int(v.split()[0]) << 10 for k, _, v in (line.partition(":") for line in f) if v.endswith("kB\n")
+            }
+        return sizes.get("Pss_Anon", 0) + sizes.get("Pss_Shmem", 0) + sizes.get("Swap", 0)
+    except (OSError, ValueError):
         return 0
-    return own + sum(resident_bytes(p) for p in children(pid))
+
+
+def user_tasks() -> int:
+    """Processes and threads of this user, all over the machine: what RLIMIT_NPROC counts."""
+    total = 0
+    for name in os.listdir("/proc"):
+        try:
+            if name.isdigit() and os.stat(f"/proc/{name}").st_uid == os.getuid():
+                total += len(os.listdir(f"/proc/{name}/task"))
+        except OSError:
+            continue
+    return total
 
 
 def virtual_bytes() -> int:

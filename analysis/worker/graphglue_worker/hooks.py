@@ -7,95 +7,78 @@ calls.  A break that wraps another (a loop, a context manager) is reported as it
 
 Private names of torch are used in this file, ``positions`` and ``facts`` only, and looked for before use:
 
-=========  ====================================================================
-torch      where a break is logged
-=========  ====================================================================
-2.13       ``InstructionTranslatorBase.log_graph_break(code_options, reason, exc)``
-2.9, 2.10  the same method with ``user_stack`` instead of ``exc``; a loop is told by ``SkipFrame`` afterwards
-2.8        the function ``symbolic_convert.log_graph_break(code_options, reason, exc_info, user_stack)``; the same
-=========  ====================================================================
+===========  ==================================================================
+torch        where a break is logged
+===========  ==================================================================
+2.11 on      ``InstructionTranslatorBase.log_graph_break(code_options, reason, exc)``
+2.10         the same method with ``user_stack`` instead of ``exc``
+2.6 to 2.9   the function ``symbolic_convert.log_graph_break(code_options, reason, exc_info, user_stack)``
+2.4, 2.5     nowhere that could be replaced: taken where the graph is split, ``OutputGraph.compile_subgraph``
+===========  ==================================================================
+
+Up to 2.10 a loop is told by ``SkipFrame`` after the log; up to 2.8 or so going back to an earlier point is not logged, and taken
+where the graph is split too.
 """
 
+import contextlib
 import functools
 import inspect
-import json
-import os
-import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
-import torch
 import torch._dynamo
-from torch._dynamo import convert_frame, exc, symbolic_convert
+from torch._dynamo import convert_frame, exc, output_graph, symbolic_convert
 
-from graphglue_worker import facts, positions
-from graphglue_worker.facts import Fact
-from graphglue_worker.positions import Frame
+from graphglue_worker import facts, positions, records
+from graphglue_worker.records import Cost, Moment, Record
 
-SEPARATOR = "*** While handling this graph break, another graph break occurred: ***"
-LOOP_ID = "GB7000"
-LIMIT_ID = "GB0039"  # the recompile limit: a limit of ours or of the user's, not a line that breaks
 CALLER = "call_compiled"  # the function of this package below which the user's stack begins
-_UNKNOWN_ID = "GB0000"
-_MISSING = {"Data-dependent branching": "GB0170"}  # the registries of some versions hold the name of a variable instead
-_RESUMED = re.compile(positions.RESUME_PREFIX + r"(\w+?)_at_\d+")
+# Dynamo's functions that split a graph at a break that was logged before.
+_REASONS = ("get_and_maybe_log_recompilation_reasons", "get_and_maybe_log_recompilation_reason")
+_JUMP = "Data-dependent branching"
+_HANDLERS = ("handle_graph_break", "step_graph_break", "jump_graph_break")
 
-Record = dict[str, Any]
+
+class RecompileLimit(Exception):
+    """Dynamo compiled a function so often that it gave up; the text says so in plain words."""
 
 
 @dataclass
-class Moment:
-    """What was live when an exception was raised."""
+class Recompile:
+    """A function that was compiled again."""
 
-    stack: list[Frame] = field(default_factory=list)
-    facts: dict[str, Fact] = field(default_factory=dict)
-    value: Fact | None = None
+    function: str
+    file: str
+    line: int
+    reason: str
 
 
 @dataclass
 class Conversion:
     """What was heard while Dynamo converts one frame.  Conversions nest: tracing may import a module, whose frames are converted."""
 
+    code: CodeType | None = None
     moments: dict[str, Moment] = field(default_factory=dict)  # by message: a wrapping break quotes its root
-    told: set[Any] = field(default_factory=set)
+    last: Record | None = None
+    recompile: Recompile | None = None
     held: list[Record] = field(default_factory=list)
 
 
 @dataclass
 class Listener:
-    """Who is told."""
+    """Who is told, and what was told already."""
 
     on_break: Callable[[Record], None]
     on_error: Callable[[BaseException], None]
+    on_recompile: Callable[[Recompile], None]
     now: Conversion = field(default_factory=Conversion)
+    told: dict[Any, Record] = field(default_factory=dict)  # by function and place
 
 
 _listener: Listener | None = None
-
-
-@functools.cache
-def registry_path() -> str | None:
-    """torch's list of break ids."""
-    path = os.path.join(os.path.dirname(torch._dynamo.__file__), "graph_break_registry.json")
-    return path if os.path.exists(path) else None
-
-
-@functools.cache
-def _ids() -> dict[str, str]:
-    """Registry: break type -> id, historical types too."""
-    ids = dict(_MISSING)
-    try:
-        with open(registry_path() or "", encoding="utf-8") as f:
-            rows = json.load(f)
-    except (OSError, ValueError):
-        return ids
-    for gb_id, versions in rows.items():
-        for row in versions:
-            ids.setdefault(row["Gb_type"], gb_id)
-    return ids
 
 
 def _live_translators(frame: FrameType | None) -> list[Any]:
@@ -107,84 +90,41 @@ def _live_translators(frame: FrameType | None) -> list[Any]:
                 chain = [tx]
                 while getattr(chain[-1], "parent", None) is not None:
                     chain.append(chain[-1].parent)
-                return chain
+                return [tx for tx in chain if getattr(tx, "instruction_pointer", None) != 0]  # has begun
         frame = frame.f_back
     return []
+
+
+def _is_handling(frame: FrameType | None) -> bool:
+    while frame is not None:
+        code = frame.f_code
+        if code.co_filename == symbolic_convert.__file__ and code.co_name in _HANDLERS:
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _moment(frame: FrameType | None) -> Moment:
     chain = _live_translators(frame)
     stack = [positions.of_translator(tx) for tx in chain]
+    moment = Moment(stack, {}, facts.of_stopped(frame), handling=_is_handling(frame))
+    # Only the translator that would split the graph is in its way, or with nested graph breaks each one.
+    splitting = chain if getattr(torch._dynamo.config, "nested_graph_breaks", False) else chain[-1:]
+    moment.managed = any(getattr(tx, "active_generic_context_managers", None) for tx in splitting)
     for wanted in ("workspace", "library"):
         for tx, place in zip(chain, stack, strict=True):
             if place["origin"] == wanted:
-                return Moment(stack, facts.of_locals(tx), facts.of_stopped(frame))
-    return Moment(stack, {}, facts.of_stopped(frame))
-
-
-def _unindent(text: str) -> str:
-    return "\n".join(line.strip() for line in text.strip().splitlines())
-
-
-def _split_message(message: str) -> Record:
-    """Type, explanation, hints and context out of what ``format_graph_break_message`` joined."""
-    head, _, rest = message.partition("\n  Explanation: ")
-    body, _, context = rest.partition("\n  Developer debug context: ")
-    explanation, *hints = body.split("\n  Hint: ")
-    head = head.partition("\n  Higher Order Operator: ")[0].strip()
-    return {
-        "type": head.splitlines()[0] if head else "",
-        "explanation": _RESUMED.sub(r"\1", _unindent(explanation)),
-        "hints": [_unindent(h) for h in hints],
-        "context": context.partition("\n\n For more details about")[0].strip(),
-    }
-
-
-def _message(error: BaseException) -> str:
-    return getattr(error, "msg", None) or str(error)
-
-
-def _parts(error: BaseException) -> tuple[BaseException, list[str]]:
-    """The root cause of a chain of breaks, and all messages of the chain, the root's first."""
-    parts = [p.strip("\n") for p in _message(error).split(SEPARATOR)]
-    # Up to torch 2.10 exceptions are chained; later ones join their messages.
-    while len(parts) < 8 and isinstance(error.__cause__, exc.Unsupported):
-        error = error.__cause__
-        if _message(error) not in parts:
-            parts.insert(0, _message(error))
-    return error, parts
-
-
-def _record(error: BaseException, moment: Moment, skip: bool) -> Record:
-    """The `break` value of the wire protocol."""
-    root, parts = _parts(error)
-    said = _split_message(parts[0])
-    kind = said["type"] or getattr(root, "gb_type", None) or type(root).__name__
-    if not isinstance(root, exc.Unsupported) and kind not in _ids():
-        kind = type(root).__name__
-    around = [_ids().get(_split_message(p)["type"]) for p in parts[1:]]
-    return {
-        "id": _ids().get(kind, _UNKNOWN_ID),
-        "type": kind,
-        "reason": f"\n\n{SEPARATOR}\n\n".join(parts),
-        "context": said["context"],
-        "explanation": said["explanation"],
-        "hints": said["hints"],
-        "kind": "skip" if skip else "split",
-        "in_loop": LOOP_ID in around,
-        "aggravations": [a for a in dict.fromkeys(around) if a],
-        "stack": positions.stack([*moment.stack, *positions.above_dynamo(convert_frame.__file__, CALLER)]),
-        "facts": moment.facts,
-        "value": moment.value,
-    }
+                moment.facts = facts.of_locals(tx)
+                return moment
+    return moment
 
 
 def _remember(error: BaseException, frame: FrameType | None) -> None:
     """At the raise: keep what is live, which is gone when the break is logged.  A wrapping break keeps what its root kept."""
     if _listener is None or hasattr(error, "_graphglue"):
         return
-    message = _message(error)
-    root = message.partition(SEPARATOR)[0].strip("\n")
+    message = records.message_of(error)
+    root = message.partition(records.SEPARATOR)[0].strip("\n")
     moments = _listener.now.moments
     moment = moments.get(root) if root != message.strip("\n") else None
     moment = moment or _moment(frame)
@@ -195,28 +135,43 @@ def _remember(error: BaseException, frame: FrameType | None) -> None:
 
 
 def _moment_of(error: BaseException) -> Moment:
-    root = _parts(error)[0]
+    root = records.parts_of(error)[0]
     return getattr(root, "_graphglue", None) or getattr(error, "_graphglue", None) or Moment()
 
 
-def _commit(error: BaseException, moment: Moment, skip: bool) -> None:
+def _cost(given_up: str) -> Cost:
+    """`given_up`: what of the frame that is being converted falls to eager: `nothing`, `rest` or `frame`."""
+    code = _listener.now.code if _listener is not None else None
+    if given_up == "nothing":
+        return Cost()
+    function = positions.function_name(code) if code is not None else "?"
+    resumed = code is not None and code.co_name.startswith(positions.RESUME_PREFIX)
+    return Cost(function, rest=resumed or given_up == "rest", whole_frame=given_up == "frame")
+
+
+def _commit(error: BaseException, moment: Moment, given_up: str) -> None:
+    """Dynamo stops here."""
     if _listener is None or getattr(error, "_graphglue_told", False):
         return
     error._graphglue_told = True  # type: ignore[attr-defined]
-    record = _record(error, moment, skip)
-    if record["id"] == LIMIT_ID:
-        _listener.on_error(error)
+    now, cost = _listener.now, _cost(given_up)
+    record = records.make(error, moment, cost, positions.above_dynamo(convert_frame.__file__, CALLER))
+    if moment.handling and now.last is not None:
+        # It could not go on behind the break it told of before: that one costs more than it seemed.
+        records.worsen(now.last, cost, [record["id"], *record["aggravations"]])
         return
-    # A conversion that starts over logs the same break again.
-    first = record["stack"][0] if record["stack"] else {}
-    key = (record["id"], first.get("file"), first.get("line"), first.get("col"))
-    if key in _listener.now.told:
+    # A conversion that starts over logs the same break again, and so does one for other arguments: that is a recompilation.
+    code = now.code
+    key = (code and (code.co_filename, code.co_name, code.co_firstlineno), records.place_of(record, moment))
+    if key in _listener.told:
+        now.last = _listener.told[key]
+        records.worsen(now.last, cost, record["aggravations"])
         return
-    _listener.now.told.add(key)
+    now.last = _listener.told[key] = record
     if _AT_ONCE:
         _listener.on_break(record)
     else:
-        _listener.now.held.append(record)  # whether the frame is skipped is known when its conversion ends
+        now.held.append(record)  # whether the frame is skipped is known when its conversion ends
 
 
 def _wrap_init(cls: type) -> None:
@@ -239,12 +194,14 @@ def _wrap_log(original: Callable[..., Any]) -> Callable[..., Any]:
             given = [kwargs.get("exc"), *(a for a in args if isinstance(a, BaseException)), sys.exc_info()[1]]
             error = next((e for e in given if e is not None), None)
             caller = sys._getframe(1)
+            # `run` logs what no instruction could handle: the frame as a whole falls to eager.  `step` logs what it can only go
+            # back from, to where the stack was empty last.
+            given_up = {"run": "frame", "step": "rest"}.get(caller.f_code.co_name, "nothing")
             if isinstance(error, _breaks()) and not getattr(error, "logged", False):
-                # `run` logs what no instruction could handle: the frame as a whole falls to eager.
-                _commit(error, _moment_of(error), caller.f_code.co_name == "run")
+                _commit(error, _moment_of(error), given_up)
             elif _listener is not None and not getattr(error, "logged", False):
                 reason = kwargs.get("reason") or next((a for a in args if isinstance(a, str)), "")
-                _commit(exc.Unsupported(reason), _moment(caller), False)
+                _commit(exc.Unsupported(reason), _moment(caller), given_up)
         except Exception as e:  # noqa: BLE001 - listening must not change what is heard
             if _listener is not None:
                 _listener.on_error(e)
@@ -265,15 +222,18 @@ def _wrap_converter(original: Callable[..., Any]) -> Callable[..., Any]:
         if _listener is None:
             return original(self, *args, **kwargs)
         listener, outer = _listener, _listener.now
-        listener.now = Conversion()
+        frame = args[0] if args else kwargs.get("frame")
+        listener.now = Conversion(getattr(frame, "f_code", None))
         try:
             return original(self, *args, **kwargs)
         except Exception as e:
-            _conversion_failed(e, args[0] if args else None)
+            _conversion_failed(e)
             raise
         finally:
             for record in listener.now.held:
                 listener.on_break(record)
+            if listener.now.recompile is not None:
+                listener.on_recompile(listener.now.recompile)
             listener.now = outer
 
     # Dynamo walks the stack past its own file name to find `disable(recursive=False)`.
@@ -281,32 +241,117 @@ def _wrap_converter(original: Callable[..., Any]) -> Callable[..., Any]:
     return __call__
 
 
-def _conversion_failed(error: Exception, frame: Any) -> None:
+def _conversion_failed(error: Exception) -> None:
     assert _listener is not None
+    code = _listener.now.code
     if not isinstance(error, _breaks()):
         _listener.on_error(error)
         return
+    if records.is_limit(error):
+        _listener.on_error(RecompileLimit(_limit_words(_listener.now)))
+        _listener.now.recompile = None  # it did not come to that
+        return
     moment = _moment_of(error)
-    if not moment.stack and frame is not None:
-        refused = positions.of_code(frame.f_code)
+    if not moment.stack and code is not None:
+        refused = positions.of_code(code)
         if refused["origin"] in ("torch", "stdlib"):
             return  # never traced and not the user's: what a call that already broke, or an import, ran on its way
         moment = Moment([refused])
-    _commit(error, moment, True)
+        if _listener.told:  # it is called without Dynamo, because of a break before it
+            record = records.make(error, moment, _cost("nothing"), [])
+            records.worsen(list(_listener.told.values())[-1], Cost(), [record["id"], *record["aggravations"]])
+            return
+    _commit(error, moment, "frame")
+
+
+def _limit_words(conversion: Conversion) -> str:
+    function = positions.function_name(conversion.code) if conversion.code is not None else "a function"
+    config = torch._dynamo.config
+    name = "recompile_limit" if hasattr(config, "recompile_limit") else "cache_size_limit"
+    why = f" ({conversion.recompile.reason})" if conversion.recompile and conversion.recompile.reason else ""
+    return (
+        f"{function} was compiled {getattr(config, name, '?')} times, as often as torch._dynamo.config.{name} allows; "
+        f"for other arguments{why} it runs without Dynamo"
+    )
+
+
+def _wrap_reasons(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Dynamo asks for the reasons of a recompilation when there is one."""
+
+    @functools.wraps(original)
+    def reasons(*args: Any, **kwargs: Any) -> Any:
+        found = original(*args, **kwargs)
+        code = _listener.now.code if _listener is not None else None
+        if _listener is not None and code is not None:
+            with contextlib.suppress(Exception):
+                text = found if isinstance(found, str) else next(iter(found or ()), "")
+                reason = text.partition(": ")[2].partition("  #")[0].strip()  # "0/0: L['n'] == 1  # where in Dynamo"
+                name = positions.function_name(code)
+                _listener.now.recompile = Recompile(name, code.co_filename, code.co_firstlineno, reason)
+        return found
+
+    return reasons
 
 
 def _wrap_skip_frame(cls: type) -> None:
-    """Up to torch 2.10 a break is logged, and then the frame skipped because the break lies in a loop."""
+    """A frame is given up without a break: because an earlier one could not be split, or up to torch 2.10 lies in a loop."""
     original = cls.__init__
 
     @functools.wraps(original)
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
         original(self, *args, **kwargs)
-        held = _listener.now.held if _listener is not None else []
-        if held and args and "for/while loop" in str(args[0]):
-            held[-1].update(kind="skip", in_loop=True, aggravations=[LOOP_ID])
+        if _listener is not None:
+            with contextlib.suppress(Exception):
+                _frame_skipped(str(args[0]) if args else "", sys._getframe(1))
 
     cls.__init__ = __init__  # type: ignore[misc]
+
+
+def _frame_skipped(reason: str, frame: FrameType) -> None:
+    assert _listener is not None
+    now = _listener.now
+    if "for/while loop" in reason:
+        if now.last is None:  # nor was it logged
+            error = sys.exc_info()[1]
+            if isinstance(error, _breaks()):
+                _commit(error, _moment_of(error), "frame")
+            else:
+                _commit(_made(_JUMP), _moment(frame), "frame")
+        if now.last is not None:
+            records.worsen(now.last, _cost("frame"), [records.LOOP_ID])
+    elif now.last is not None and _is_handling(frame):
+        records.worsen(now.last, _cost("frame"), [])
+
+
+def _made(message: str) -> BaseException:
+    """A break that Dynamo made no exception of."""
+    return exc.Unsupported(message)
+
+
+def _wrap_split(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap ``OutputGraph.compile_subgraph``: a graph ends.  What was not logged before is a break all the same."""
+
+    @functools.wraps(original)
+    def compile_subgraph(self: Any, *args: Any, **kwargs: Any) -> Any:
+        given = [a for a in (*args, *kwargs.values()) if hasattr(a, "graph_break") and hasattr(a, "reason")]
+        if _listener is not None and _listener.now.last is None and given and given[0].graph_break:
+            with contextlib.suppress(Exception):
+                _commit_split(str(given[0].reason), sys._getframe(1))
+        return original(self, *args, **kwargs)
+
+    return compile_subgraph
+
+
+def _commit_split(reason: str, frame: FrameType) -> None:
+    assert _listener is not None
+    moments = _listener.now.moments
+    if reason == "step_unsupported" and moments:  # back to an earlier point, from where the last break was raised
+        message, moment = list(moments.items())[-1]
+        _commit(_made(message), moment, "rest")
+        return
+    known = moments.get(reason.strip("\n"))
+    message = _JUMP if reason.startswith("generic_jump") else reason
+    _commit(_made(message), known or _moment(frame), "nothing")
 
 
 _LOG = getattr(symbolic_convert.InstructionTranslatorBase, "log_graph_break", None)
@@ -314,11 +359,18 @@ _LOG = getattr(symbolic_convert.InstructionTranslatorBase, "log_graph_break", No
 _AT_ONCE = _LOG is not None and "exc" in inspect.signature(_LOG).parameters
 
 
-def listen(on_break: Callable[[Record], None], on_error: Callable[[BaseException], None]) -> None:
-    """Tell these of breaks and of errors inside Dynamo from now on.  torch is patched once per process."""
+def listen(
+    on_break: Callable[[Record], None],
+    on_error: Callable[[BaseException], None],
+    on_recompile: Callable[[Recompile], None] = lambda _: None,
+) -> None:
+    """Tell these of breaks, of errors inside Dynamo and of recompilations from now on.  torch is patched once per process.
+
+    A record that was told may still change until the call returns: what a break costs is known for sure only then.
+    """
     global _listener
     first = _listener is None
-    _listener = Listener(on_break, on_error)
+    _listener = Listener(on_break, on_error, on_recompile)
     if not first:
         return
     for cls in _breaks():
@@ -327,9 +379,13 @@ def listen(on_break: Callable[[Record], None], on_error: Callable[[BaseException
         symbolic_convert.InstructionTranslatorBase.log_graph_break = _wrap_log(_LOG)  # type: ignore[method-assign]
     elif hasattr(symbolic_convert, "log_graph_break"):
         symbolic_convert.log_graph_break = _wrap_log(symbolic_convert.log_graph_break)
-    if not _AT_ONCE and hasattr(exc, "SkipFrame"):
-        _wrap_skip_frame(exc.SkipFrame)
+    _wrap_skip_frame(exc.SkipFrame)
+    if "log_graph_break" not in symbolic_convert.InstructionTranslatorBase.step.__code__.co_names:
+        output_graph.OutputGraph.compile_subgraph = _wrap_split(output_graph.OutputGraph.compile_subgraph)  # type: ignore[method-assign]
     convert_frame.ConvertFrameAssert.__call__ = _wrap_converter(convert_frame.ConvertFrameAssert.__call__)  # type: ignore[method-assign]
+    for name in _REASONS:
+        if hasattr(convert_frame, name):
+            setattr(convert_frame, name, _wrap_reasons(getattr(convert_frame, name)))
     _skip_guard_timing()
 
 

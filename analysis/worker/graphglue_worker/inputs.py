@@ -1,8 +1,9 @@
 """Entries of a file: callables with example inputs.
 
-Forms, the first that is found: ``graphglue_inputs()``; ``TESTCASES``; ``Model`` + ``get_init_inputs()`` + ``get_inputs()``.
+Forms, the first that is found: ``graphglue_inputs()``; ``TESTCASES``; ``Model`` + ``get_init_inputs()`` + ``get_inputs()``; recorded; deduced.
 """
 
+import ast
 import importlib.util
 import inspect
 import os
@@ -34,7 +35,10 @@ class Call:
 
 @dataclass
 class Entry:
-    """A callable that can be captured.  `make(seed)` builds everything anew; None when there are no inputs."""
+    """A callable that can be captured.  `make(seed)` builds everything anew; None when there are no inputs.
+
+    `prepare`, where there is one, is called first: it looks for the inputs, which takes time, and sets the rest.
+    """
 
     name: str
     inputs: str
@@ -43,6 +47,7 @@ class Entry:
     file: str | None = None
     line: int | None = None
     message: str | None = None
+    prepare: Callable[[], None] | None = None
 
 
 def seed_all(seed: int) -> None:
@@ -56,8 +61,11 @@ def seed_all(seed: int) -> None:
         numpy.random.seed(seed)
 
 
-def load(path: str, train: bool = False) -> list[Entry]:
-    """Import the file (through the overlay) and list its entries.  Raises ImportFailure."""
+def load(path: str, train: bool = False, plans: dict[str, Any] | None = None, fixed: bool = False) -> list[Entry]:
+    """Import the file (through the overlay) and list its entries.  Raises ImportFailure.
+
+    `plans`: deduced inputs by entry name, those known before; what is found is added.  `fixed`: no other ones are looked for.
+    """
     module = import_file(path)
     if hasattr(module, "graphglue_inputs"):
         entries = _from_function(module, train)
@@ -66,8 +74,31 @@ def load(path: str, train: bool = False) -> list[Entry]:
     elif all(hasattr(module, n) for n in ("Model", "get_init_inputs", "get_inputs")):
         entries = [_from_model(module, train)]
     else:
-        entries = _without_inputs(module)
+        from graphglue_worker import deduced, recorded
+
+        entries = recorded.entries(module, train)
+        known = {e.name.partition(".")[0] for e in entries} | {e.cls for e in entries}
+        entries += [e for e in deduced.entries(module, train, {} if plans is None else plans, fixed) if e.name not in known]
     return _number(entries)
+
+
+def gives_inputs(path: str) -> bool:
+    """Does the file, by its text, say its inputs itself?  Raises as `overlay.read` does."""
+    names = set(_bound(ast.parse(overlay.read(path)).body))
+    return bool(names & {"graphglue_inputs", "TESTCASES"}) or names >= {"Model", "get_init_inputs", "get_inputs"}
+
+
+def _bound(statements: list[ast.stmt]) -> Iterator[str]:
+    """Names that statements bind at their own level."""
+    for node in statements:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            yield node.name
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            yield from (a.asname or a.name for a in node.names)
+        elif isinstance(node, (ast.If, ast.Try, ast.With)):
+            yield from _bound([n for n in ast.iter_child_nodes(node) if isinstance(n, ast.stmt)])
+        else:
+            yield from (n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
 
 
 def import_file(path: str) -> ModuleType:
@@ -104,9 +135,17 @@ def import_file(path: str) -> ModuleType:
     except UnicodeDecodeError as e:
         raise ImportFailure(f"{os.path.basename(path)} cannot be decoded: {e}") from e
     except SystemExit as e:
-        raise ImportFailure(f"importing the file called sys.exit({e.code!r})") from e
+        raise ImportFailure(f"importing the file called sys.exit({safe_repr(e.code)})") from e
     except Exception as e:
         raise ImportFailure(f"importing the file failed: {_describe(e)}") from e
+
+
+def safe_repr(value: Any) -> str:
+    """The repr of an object of the user's, whose own may fail."""
+    try:
+        return repr(value)[:200]
+    except Exception:  # noqa: BLE001
+        return f"<{type(value).__qualname__}>"
 
 
 def _describe(e: BaseException) -> str:
@@ -127,12 +166,12 @@ def _where(obj: Any) -> tuple[str | None, str | None, int | None]:
     elif inspect.ismethod(obj):
         owner = obj.__self__
         target = obj.__func__
-        return type(owner).__qualname__, *_source(target)
+        return type(owner).__qualname__, *source_of(target)
     cls = target.__qualname__ if isinstance(target, type) else None
-    return cls, *_source(target)
+    return cls, *source_of(target)
 
 
-def _source(target: Any) -> tuple[str | None, int | None]:
+def source_of(target: Any) -> tuple[str | None, int | None]:
     try:
         target = inspect.unwrap(target) if not isinstance(target, type) else target
         return inspect.getsourcefile(target), inspect.getsourcelines(target)[1]
@@ -180,7 +219,7 @@ def _from_function(module: ModuleType, train: bool) -> list[Entry]:
     try:
         for i, (name, fn, _, _) in enumerate(_items(module)):
             cls, file, line = _where(fn)
-            entries.append(Entry(str(name or _qualname(fn)), "graphglue_inputs", make(i), cls, file, line))
+            entries.append(Entry(str(name or qualified_name(fn)), "graphglue_inputs", make(i), cls, file, line))
     except ImportFailure:
         raise
     except Exception as e:
@@ -188,7 +227,7 @@ def _from_function(module: ModuleType, train: bool) -> list[Entry]:
     return entries
 
 
-def _qualname(fn: Any) -> str:
+def qualified_name(fn: Any) -> str:
     return getattr(fn, "__qualname__", None) or type(fn).__qualname__
 
 
@@ -209,8 +248,8 @@ def _from_testcases(module: ModuleType, train: bool) -> list[Entry]:
         if not (isinstance(case, (tuple, list)) and len(case) in (3, 4) and all(callable(c) for c in case[:3])):
             raise ImportFailure(f"TESTCASES item {i + 1} must be (class, init, forward) or (class, init, forward, flag)")
         cls, init, forward = case[:3]
-        _, file, line = (None, *_source(cls))
-        entries.append(Entry(_qualname(cls), "testcases", make(cls, init, forward), _qualname(cls), file, line))
+        _, file, line = (None, *source_of(cls))
+        entries.append(Entry(qualified_name(cls), "testcases", make(cls, init, forward), qualified_name(cls), file, line))
     return entries
 
 
@@ -227,21 +266,8 @@ def _from_model(module: ModuleType, train: bool) -> Entry:
         args, kwargs = ((), given) if isinstance(given, dict) else (tuple(given), {})
         return _mode(fn, args, kwargs, train, as_yielded=False)
 
-    file, line = _source(module.Model)
-    return Entry(_qualname(module.Model), "get_inputs", build, _qualname(module.Model), file, line)
-
-
-def _without_inputs(module: ModuleType) -> list[Entry]:
-    import torch
-
-    entries = []
-    for obj in vars(module).values():
-        if isinstance(obj, type) and issubclass(obj, torch.nn.Module) and obj.__module__ == module.__name__:
-            if obj.forward is not torch.nn.Module.forward:
-                file, line = _source(obj)
-                message = "no example inputs: write graphglue_inputs() in this file, yielding (name, callable, args, kwargs)"
-                entries.append(Entry(obj.__qualname__, "none", None, obj.__qualname__, file, line, message))
-    return entries
+    file, line = source_of(module.Model)
+    return Entry(qualified_name(module.Model), "get_inputs", build, qualified_name(module.Model), file, line)
 
 
 def _number(entries: list[Entry]) -> list[Entry]:

@@ -1,57 +1,86 @@
 """What a forked child does: one capture or one verification."""
 
+import contextlib
 import os
 import sys
 import traceback
 from typing import Any
 
-from graphglue_worker import wire
+from graphglue_worker import capture, forks, inputs, overlay, positions, reads, users_compile, verify, wire
+
+MAX_NAME = 200
 
 
-def run(request: dict[str, Any], workspaces: list[str], fd: int) -> int:
-    """Run the job and send its frames, `done` last.  Returns the child's exit status."""
-    from graphglue_worker import inputs, positions
+def run(request: dict[str, Any], workspaces: list[str], plans: dict[str, Any] | None = None) -> int:
+    """Run the job and report its frames, `done` last.  Returns the child's exit status.
 
-    def send(frame: dict[str, Any]) -> None:
-        wire.send(fd, {**frame, "id": request["id"]})
-
+    `plans`: inputs deduced for this file before, by entry name; None where they could not be; None as a whole when nothing was tried.
+    """
+    err = sys.stderr  # user code may replace it
     status, message = "ok", None
     file = os.path.abspath(request["file"])
     positions.set_roots([*workspaces, os.path.dirname(file)])
     sys.argv[:] = [file]  # what user code that reads its arguments at import finds
     try:
         if request["op"] == "capture":
-            _capture(request, file, send)
+            _capture(request, file, plans)
         else:
-            from graphglue_worker import verify
-
-            verify.run(request, workspaces, send)
+            verify.run(request, workspaces, wire.report, plans)
+    except wire.ChannelLost:
+        return forks.EXIT_CHANNEL
     except inputs.ImportFailure as e:
         status, message = "import_error", str(e)
     except MemoryError:
         status, message = "memory", "the job ran into its memory ceiling"
     except SystemExit as e:
-        status, message = "crashed", f"your code called sys.exit({e.code!r})"
+        status, message = "crashed", f"your code called sys.exit({inputs.safe_repr(e.code)})"
     except BaseException as e:  # noqa: BLE001 - whatever user code raises must end as a frame
-        status, message = "error", "".join(traceback.format_exception_only(type(e), e)).strip()
-        traceback.print_exc(file=sys.stderr)
-    sys.stdout.flush()
-    sys.stderr.flush()
-    send({"op": "done", "status": status, "message": message})
+        status, message = "error", inputs._describe(e)
+        with contextlib.suppress(Exception):
+            traceback.print_exc(file=err)
+    forks.flush()
+    read = None
+    with contextlib.suppress(Exception):  # user code may have replaced what this calls
+        read = reads.collect() if status == "ok" and request["op"] == "capture" else None
+    try:
+        wire.report({"op": "done", "status": status, "message": message, "reads": read})
+    except wire.TooLarge:
+        wire.report({"op": "done", "status": status, "message": f"{message[:MAX_NAME]}… (cut)" if message else None})
+    except wire.ChannelLost:
+        return forks.EXIT_CHANNEL
     return 0
 
 
-def _capture(request: dict[str, Any], file: str, send: Any) -> None:
-    from graphglue_worker import capture, inputs, overlay
-
-    capture.replace_compile()
+def _capture(request: dict[str, Any], file: str, plans: dict[str, Any] | None) -> None:
+    users_compile.replace()
     overlay.install({f["file"]: f["text"] for f in request.get("overlay") or []})
+    reads.watch()
     wanted = request.get("entries")
-    for entry in inputs.load(file, bool(request.get("train"))):
+    known = dict(plans or {})
+    for entry in inputs.load(file, bool(request.get("train")), known):
         if wanted is None or entry.name in wanted:
             name = entry.name
+            if entry.prepare is not None:
+                entry.prepare()
+                wire.report({"op": "plan", "name": name, "plan": known.get(name)})
 
             def on_break(record: dict[str, Any], name: str = name) -> None:
-                send({"op": "break", "entry": name, "break": record})
+                with contextlib.suppress(wire.ChannelLost, wire.TooLarge):  # told by the entry, below
+                    wire.report({"op": "break", "entry": name, "break": record})
 
-            send({"op": "entry", "entry": capture.run(entry, on_break, request.get("deadline_ms"))})
+            _report_entry(capture.run(entry, on_break, request.get("deadline_ms")))
+
+
+def _report_entry(entry: dict[str, Any]) -> None:
+    try:
+        wire.report({"op": "entry", "entry": entry})
+    except wire.TooLarge as e:
+        short = {
+            **entry,
+            "name": entry["name"][:MAX_NAME],
+            "status": "capture_error",
+            "message": str(e),
+            "breaks": [],
+            "ops": [],
+        }
+        wire.report({"op": "entry", "entry": short})

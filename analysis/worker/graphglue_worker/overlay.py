@@ -3,11 +3,14 @@
 import importlib.abc
 import importlib.machinery
 import importlib.util
+import io
 import linecache
 import os
 import sys
 from types import ModuleType
 from typing import Any
+
+from graphglue_worker import reads
 
 _files: dict[str, str] = {}  # real path -> text
 
@@ -19,11 +22,17 @@ class _Loader(importlib.machinery.SourceFileLoader):
         text = _files.get(os.path.realpath(path))
         return super().get_data(path) if text is None else text.encode("utf-8")
 
+    def get_source(self, fullname: str) -> str | None:
+        """The text as it is: its coding cookie is about the bytes on disk."""
+        text = _files.get(os.path.realpath(self.get_filename(fullname)))
+        return super().get_source(fullname) if text is None else text
+
     def get_code(self, fullname: str) -> Any:
         path = self.get_filename(fullname)
         text = _files.get(os.path.realpath(path))
         if text is None:
             return super().get_code(fullname)
+        reads.note(os.path.abspath(path))
         remember(path, text)
         return compile(text, path, "exec", dont_inherit=True)
 
@@ -48,8 +57,11 @@ class _Finder(importlib.abc.MetaPathFinder):
 
 
 def remember(path: str, text: str) -> None:
-    """Make linecache (hence inspect and tracebacks) answer with this text; mtime None keeps it from looking at the disk."""
-    linecache.cache[path] = (len(text), None, text.splitlines(keepends=True), path)
+    """Make linecache (hence inspect and tracebacks) answer with this text; mtime None keeps it from looking at the disk.
+
+    Lines end where Python's tokenizer ends them: not at a form feed, nor at what Unicode calls a line separator."""
+    lines = list(io.StringIO(text, newline=None))
+    linecache.cache[path] = (len(text), None, lines, path)
 
 
 def install(files: dict[str, str]) -> None:

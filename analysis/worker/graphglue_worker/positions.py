@@ -1,13 +1,16 @@
 """Where a break lies: user frames with exact ranges, their origin, and resume functions mapped back to the function the user wrote."""
 
+import dis
 import functools
 import os
 import sys
 import sysconfig
+from collections.abc import Iterator
 from types import CodeType, FrameType
 from typing import Any
 
 import torch
+from torch._dynamo import resume_execution
 
 RESUME_PREFIX = "torch_dynamo_resume_in_"
 _PACKAGE = os.path.dirname(os.path.abspath(__file__))
@@ -18,6 +21,10 @@ _ENVIRONMENT = os.path.realpath(sys.prefix) + os.sep
 _roots: list[str] = []
 
 Frame = dict[str, Any]
+Place = tuple["int | None", ...]  # first line, last line, first column, column after the last
+_ASKS = ("POP_JUMP", "JUMP_IF", "BEFORE_WITH", "BEFORE_ASYNC_WITH", "LOAD_SPECIAL")
+_SILENT = ("COPY", "TO_BOOL", "SWAP", "NOP", "CACHE", "EXTENDED_ARG", "PRECALL", "NOT_TAKEN", "DUP_TOP")
+_MAKES_NOTHING = ("STORE_", "POP_", "JUMP", "RESUME", "DELETE_")
 
 
 def set_roots(roots: list[str]) -> None:
@@ -52,7 +59,7 @@ def function_name(code: CodeType) -> str:
     return head + dot + name
 
 
-def _frame(code: CodeType, fallback_line: int | None, place: "tuple[int | None, ...]") -> Frame:
+def _frame(code: CodeType, fallback_line: int | None, place: Place) -> Frame:
     line, end_line, col, end_col = place
     if line is None:
         line, end_line, col, end_col = fallback_line, fallback_line, None, None
@@ -70,11 +77,67 @@ def _frame(code: CodeType, fallback_line: int | None, place: "tuple[int | None, 
     }
 
 
+def _place(inst: Any) -> Place:
+    places = getattr(inst, "positions", None)
+    names = ("lineno", "end_lineno", "col_offset", "end_col_offset")
+    return tuple(getattr(places, n, None) for n in names)
+
+
+def _within(inner: Place, outer: Place) -> bool:
+    if None in inner:
+        return False
+    if None in outer:
+        return outer[0] is None or inner[0] == outer[0]
+    starts, ends = (inner[0], inner[2]) >= (outer[0], outer[2]), (inner[1], inner[3]) <= (outer[1], outer[3])
+    return starts and ends
+
+
+def _operand(tx: Any, inst: Any) -> Place | None:
+    """Where the value comes from that a jump asks for its truth, or that a `with` enters.
+
+    CPython 3.11 gives a jump the range of the whole test (`not a or b`) and entering that of the whole statement; what was
+    computed last before it is the part that is asked.
+    """
+    if not inst.opname.startswith(_ASKS):
+        return None
+    for opname, place in _before(tx, inst):
+        if opname not in _SILENT:
+            return place if not opname.startswith(_MAKES_NOTHING) and _within(place, _place(inst)) else None
+    return None
+
+
+def _before(tx: Any, inst: Any) -> Iterator[tuple[str, Place]]:
+    """(name, place) of the instructions before one, backwards.
+
+    A resume function holds those of the function it continues, but has lost the columns of what ran already: they are looked up
+    in the function itself, by counting the instructions like this one from the end.
+    """
+    instructions = [(i.opname, _place(i)) for i in tx.instructions]
+    at = next((k for k, other in enumerate(tx.instructions) if other is inst), 0)
+    original = _resumed_code(tx.f_code)
+    if original is not None:
+        like = instructions[at]
+        nth = instructions[at:].count(like)
+        instructions = [(i.opname, _place(i)) for i in dis.get_instructions(original)]
+        found = [k for k, other in enumerate(instructions) if other == like]
+        at = found[-nth] if len(found) >= nth else 0
+    yield from reversed(instructions[:at])
+
+
+def _resumed_code(code: CodeType) -> CodeType | None:
+    """The function that a resume function continues."""
+    cache = getattr(resume_execution, "ContinueExecutionCache", None)
+    try:
+        return cache.generated_code_metadata[code].code  # type: ignore[union-attr]
+    except (AttributeError, KeyError, TypeError):
+        return None
+
+
 def of_translator(tx: Any) -> Frame:
     """The frame that an instruction translator is tracing, at the instruction it is at.  Python 3.10 has no columns."""
-    places = getattr(getattr(tx, "current_instruction", None), "positions", None)
-    names = ("lineno", "end_lineno", "col_offset", "end_col_offset")
-    return _frame(tx.f_code, getattr(tx, "lineno", None), tuple(getattr(places, n, None) for n in names))
+    inst = getattr(tx, "current_instruction", None)
+    place = (_operand(tx, inst) if inst is not None else None) or _place(inst)
+    return _frame(tx.f_code, getattr(tx, "lineno", None), place)
 
 
 def of_code(code: CodeType) -> Frame:
@@ -83,7 +146,7 @@ def of_code(code: CodeType) -> Frame:
 
 
 def _of_running(frame: FrameType) -> Frame:
-    place: tuple[int | None, ...] = (None, None, None, None)
+    place: Place = (None, None, None, None)
     if hasattr(frame.f_code, "co_positions"):
         for i, found in enumerate(frame.f_code.co_positions()):
             if i == frame.f_lasti // 2:

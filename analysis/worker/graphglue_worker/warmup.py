@@ -10,10 +10,13 @@ from typing import Any
 
 import _graphglue_host as host
 
-from graphglue_worker import wire
+from graphglue_worker import advice, environment, wire
 
 # Imported before the first fork, so that no job pays for it.
-_PRELOAD = ("capture", "compare", "facts", "forks", "hooks", "inputs", "job", "overlay", "positions", "verify")
+_PRELOAD = (
+    "capture", "compare", "deduced", "facts", "forks", "hooks", "inputs", "job", "judge", "observe", "overlay",
+    "positions", "reads", "recorded", "records", "sandbox", "snapshot", "users_compile", "verify",
+)  # fmt: skip
 # A user's environment may switch off what is measured here.
 _SWITCHES = (
     "TORCHDYNAMO_DISABLE",
@@ -35,25 +38,36 @@ def ready() -> dict[str, Any]:
         torch.set_num_threads(1)
         for name in _PRELOAD:
             importlib.import_module(f"graphglue_worker.{name}")
-        from graphglue_worker import hooks
+        from graphglue_worker import records
 
-        frame["registry"] = hooks.registry_path()
+        frame["registry"] = records.registry_path()
         warm_up()
         frame["torch"] = str(torch.__version__).split("+")[0]
         frame["cuda"] = cuda_info()
     except ImportError as e:
-        missing = getattr(e, "name", None) == "torch"
+        if str(e.name).startswith("graphglue"):
+            raise  # ours is broken, not theirs
+        missing = e.name == "torch"
         what = "torch is not installed" if missing else f"torch could not be imported ({e})"
-        again = "install torch" if missing else "install --force-reinstall torch"
-        frame["torch_error"] = f"{what} in {sys.executable}. Install it:  {sys.executable} -m pip {again}"
+        command = advice.install_command("torch" if missing else "--force-reinstall torch")
+        frame["torch_error"] = f"{what} in {sys.executable}. Install it:  {command}"
     except Exception as e:  # noqa: BLE001 - a broken torch must be told, not crash the worker
         frame["torch_error"] = (
             f"TorchDynamo could not start in {sys.executable}: {type(e).__name__}: {e}. "
-            f"torch 2.8 to 2.13 are known to work:  {sys.executable} -m pip install torch"
+            f"torch 2.8 to 2.13 are known to work:  {advice.install_command('--upgrade torch')}"
         )
     gc.collect()
     gc.freeze()
     return frame
+
+
+def read_registry(path: str | None) -> str | None:
+    """The registry's text; None when there is none."""
+    try:
+        with open(path or "", encoding="utf-8") as f:
+            return f.read()
+    except OSError:
+        return None
 
 
 def warm_up() -> None:
@@ -96,7 +110,7 @@ def cuda_info() -> dict[str, Any] | None:
     pid = os.fork()
     if pid == 0:
         try:
-            restore_devices()
+            environment.restore()
             runtime, devices = host.cuda_devices()
             keys = ("index", "name", "total_bytes", "free_bytes")
             wire.send(w, {"runtime": runtime, "devices": [dict(zip(keys, d, strict=True)) for d in devices]})
@@ -111,12 +125,3 @@ def cuda_info() -> dict[str, Any] | None:
         os.close(r)
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
-
-
-def restore_devices() -> None:
-    """Give a child the user's own CUDA_VISIBLE_DEVICES back."""
-    visible = os.environ.pop("GRAPHGLUE_CUDA_VISIBLE_DEVICES", None)
-    if visible is None:
-        os.environ.pop("CUDA_VISIBLE_DEVICES", None)
-    else:
-        os.environ["CUDA_VISIBLE_DEVICES"] = visible

@@ -1,24 +1,29 @@
 """The zygote: imports torch once, warms Dynamo on a toy module, then forks one child per job.
 
 One thread before the fork, CUDA never initialised here.  Everything user code can do (crash, hang, exit, print without end,
-fill memory) happens in a child with its own process group, deadline, memory and output ceiling, and loses that job only.
+fill memory, start daemons) happens in a child with namespaces of its own where the machine has them, a deadline, a memory and an
+output ceiling, and loses that job only.
 """
 
+import contextlib
 import os
 import select
+import shutil
 import signal
 import sys
+import tempfile
 from collections import deque
 from typing import Any
 
 import _graphglue_host as host
 
-from graphglue_worker import warmup, wire
+from graphglue_worker import forks, sandbox, warmup, wire
 from graphglue_worker.child import Child
 from graphglue_worker.forks import describe_end
 
 __all__ = ["describe_end", "serve"]
 
+_FILES_WITH_PLANS = 256
 _RECV_TIMEOUT_MS = 30_000  # between the first and the last byte of a frame
 
 
@@ -38,23 +43,38 @@ def hello() -> dict[str, Any]:
 class Zygote:
     """The loop over the connection and the running child.  Jobs run one after the other, in order of arrival."""
 
-    def __init__(self, fd: int, workspaces: list[str]) -> None:
+    def __init__(self, fd: int, out: int, workspaces: list[str]) -> None:
         self.fd = fd
+        self.out = out  # the same, but for a worker on stdin and stdout
         self.workspaces = workspaces
         self.waiting: deque[dict[str, Any]] = deque()
         self.child: Child | None = None
         self.torch_error: str | None = None
         self.cuda = False
+        self.apart = 0
+        self.offer = sandbox.Offer()
+        self.scratch = ""
+        self.plans: dict[
+            tuple[str, bool], dict[str, Any]
+        ] = {}  # deduced inputs, by file and mode, that used last is last
 
     def send(self, frame: dict[str, Any]) -> None:
-        wire.send(self.fd, frame)
+        wire.send(self.out, frame)
 
     def run(self) -> int:
         """Serve until the connection ends.  Returns the exit status."""
         self.send(hello())
-        frame = warmup.ready()
+        self.apart = forks.PROCESSES if forks.can_be_apart(forks.PROCESSES) else 0
+        with contextlib.suppress(
+            OSError
+        ):  # no folder for temporary files: then nothing is confined, and so nothing runs
+            self.scratch = tempfile.mkdtemp(prefix="graphglue-")
+            self.offer = sandbox.probe(self.scratch)
+        frame = {**warmup.ready(), "sandbox": self.offer.facts}
         self.torch_error = frame["torch_error"]
         self.cuda = bool((frame["cuda"] or {}).get("devices"))
+        if self.out != self.fd:  # the other side may be on another machine
+            frame["registry_text"] = warmup.read_registry(frame["registry"])
         self.send(frame)
         try:
             while True:
@@ -64,6 +84,8 @@ class Zygote:
         finally:
             if self.child:
                 self.child.end()
+            if self.scratch:
+                shutil.rmtree(self.scratch, ignore_errors=True)
 
     def start_next(self) -> None:
         while self.child is None and self.waiting:
@@ -71,8 +93,26 @@ class Zygote:
             if self.torch_error:
                 self.answer(request, "error", self.torch_error)
                 continue
-            self.child = Child(request, self.workspaces, self.fd, self.cuda)
+            confined = request.get("sandbox") is True
+            if confined and self.offer.missing:
+                self.answer(request, "error", f"model-written code is not run: {self.offer.missing}")
+                continue
+            try:
+                self.child = self.fork(request, confined)
+            except OSError as e:
+                self.answer(request, "error", f"no process could be started for the job: {e.strerror}")
+                continue
             self.send({"op": "started", "id": self.child.id, "pid": self.child.pid})
+
+    def fork(self, request: dict[str, Any], confined: bool) -> Child:
+        plans = self.plans.get(_plan_key(request))
+        if not confined:
+            return Child(request, self.workspaces, (self.fd, self.out), self.apart, self.cuda, plans)
+        shutil.rmtree(self.scratch, ignore_errors=True)  # what the job before left where nothing is mounted on it
+        os.makedirs(self.scratch, 0o700)
+        return Child(
+            request, self.workspaces, (self.fd, self.out), self.offer.apart, False, plans, self.offer, self.scratch
+        )
 
     def answer(self, request: dict[str, Any], status: str, message: str | None) -> None:
         self.send({"op": "done", "id": request.get("id"), "status": status, "message": message, "output": ""})
@@ -83,17 +123,30 @@ class Zygote:
         fds = [self.fd, *(child.descriptors() if child else ())]
         readable, _, _ = select.select(fds, [], [], child.timeout() if child else None)
         if child:
-            frame, last = child.serve(readable)
+            frames, last = child.serve(readable)
             if last:
                 self.child = None
-            if frame is not None:
-                self.send(frame)
+            for frame in frames:
+                if frame["op"] == "plan":
+                    if child.request.get("sandbox") is not True:  # code we do not trust finds nothing for others
+                        self.keep_plan(child.request, frame)
+                else:
+                    self.send(frame)
         if self.fd in readable:
             request = wire.recv(self.fd, _RECV_TIMEOUT_MS)
             if request is None or request.get("op") == "shutdown":
                 return False
             self.take(request)
         return True
+
+    def keep_plan(self, request: dict[str, Any], frame: dict[str, Any]) -> None:
+        """Inputs that a job deduced: later jobs of the file begin with them."""
+        plans = self.plans.pop(_plan_key(request), {})
+        if isinstance(frame.get("name"), str) and isinstance(frame.get("plan"), (dict, type(None))):
+            plans[frame["name"]] = frame["plan"]
+        self.plans[_plan_key(request)] = plans
+        while len(self.plans) > _FILES_WITH_PLANS:
+            del self.plans[next(iter(self.plans))]
 
     def take(self, request: dict[str, Any]) -> None:
         op = request.get("op")
@@ -104,7 +157,7 @@ class Zygote:
                 self.answer(request, "error", f"a {op} request needs a file")
         elif op == "cancel":
             if self.child and self.child.id == request.get("id"):
-                self.child.kill("canceled")
+                self.child.cancel()
                 return
             for waiting in list(self.waiting):
                 if waiting.get("id") == request.get("id"):
@@ -112,15 +165,20 @@ class Zygote:
                     self.answer(waiting, "canceled", None)
 
 
-def serve(fd: int, workspaces: list[str]) -> int:
-    """Serve jobs on descriptor `fd` until the connection ends.  Returns the exit status."""
-    os.set_inheritable(fd, False)
-    os.set_blocking(fd, False)  # the host waits with a deadline
+def _plan_key(request: dict[str, Any]) -> tuple[str, bool]:
+    return os.path.realpath(request["file"]), bool(request.get("train"))
+
+
+def serve(fd: int, out: int, workspaces: list[str]) -> int:
+    """Serve jobs read from descriptor `fd`, with frames to `out`, until the connection ends.  Returns the exit status."""
+    for each in (fd, out):
+        os.set_inheritable(each, False)
+        os.set_blocking(each, False)  # the host waits with a deadline
     host.die_with_parent(signal.SIGTERM)
     host.adopt_orphans()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        return Zygote(fd, [os.path.realpath(w) for w in workspaces]).run()
+        return Zygote(fd, out, [os.path.realpath(w) for w in workspaces]).run()
     except (BrokenPipeError, ConnectionError, EOFError, TimeoutError):
         return 0
     except ValueError as e:

@@ -1,0 +1,162 @@
+"""Entries of a file that gives no inputs: its module classes and compiled functions, with inputs that are deduced when they are wanted.
+
+A deduction runs in a fork of its own and gives a plan of plain values.  Plans found before are tried first: the same entry then runs on the same
+inputs from one capture to the next, and an edit is verified on those that the original ran on.
+"""
+
+import dataclasses
+import inspect
+import math
+import os
+import resource
+import time
+import types
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from graphglue_worker import deduce, forks, sources, surroundings, users_compile
+from graphglue_worker.deduce import Plan, Refusal
+from graphglue_worker.inputs import Call, Entry, qualified_name, source_of
+
+WALL_FACTOR = 4  # on a busy machine a deduction may take this much longer than its processor time
+MEMORY_BYTES = 6 << 30
+FILE_SECONDS = 60.0  # of all deductions for one file
+HELP = "write graphglue_inputs() in this file, yielding (name, callable, args, kwargs), or run your program once with graphglue-lsp record"
+
+_OUT_OF_TIME = "SIGXCPU"
+
+Plans = dict[str, dict[str, Any] | None]  # by entry name: the fields of a Plan; None: none was found
+
+
+class Budget:
+    """What is left of a file's time."""
+
+    def __init__(self) -> None:
+        self.seconds = FILE_SECONDS
+
+
+def entries(module: types.ModuleType, train: bool, plans: Plans, fixed: bool = False) -> list[Entry]:
+    """One entry for each target of the file; `plans` is read, and gets what is found.  `fixed`: nothing is looked for."""
+    budget = Budget()
+    found = [entry_for(module, obj, train, plans, budget) for obj in targets(module)]
+    for entry in found if fixed else ():
+        entry.prepare = None
+        if known := plans.get(entry.name):
+            _set(entry, Plan(**known), module, train)
+    return found
+
+
+def targets(module: types.ModuleType) -> list[Any]:
+    """Module classes of the file, and functions and modules that it compiles, in the order of their definition."""
+    found: dict[int, Any] = {}
+    for obj in vars(module).values():
+        compiled = users_compile.is_compiled(obj)
+        if surroundings.is_entry_class(obj) or (compiled and inspect.isfunction(obj)):
+            if obj.__module__ == module.__name__:
+                found[id(obj)] = obj
+    return list(found.values())
+
+
+def entry_for(module: types.ModuleType, obj: Any, train: bool, plans: Plans, budget: Budget) -> Entry:
+    """The entry of one target; its inputs are looked for by `prepare`."""
+    file, line = source_of(obj)
+    name = qualified_name(obj)
+    cls = name if isinstance(obj, type) else None
+    entry = Entry(name, "none", None, cls, file, line, f"no example inputs: {HELP}")
+
+    def prepare() -> None:
+        entry.prepare = None
+        known = plans.get(name)
+        plan = find(module, obj, Plan(**known) if known else None, budget)
+        plans[name] = dataclasses.asdict(plan) if isinstance(plan, Plan) else None
+        if isinstance(plan, Plan):
+            _set(entry, plan, module, train)
+        else:
+            entry.message = (
+                f"no inputs were given and none could be deduced: {plan.reason}. To have it captured, {HELP}"
+            )
+
+    entry.prepare = prepare
+    return entry
+
+
+def _set(entry: Entry, plan: Plan, module: types.ModuleType, train: bool) -> None:
+    entry.inputs, entry.message = "deduced", f"inputs deduced: {words(plan, module)}"
+    entry.make = maker(plan, module, train)
+
+
+def find(module: types.ModuleType, obj: Any, known: Plan | None, budget: Budget) -> Plan | Refusal:
+    """A plan that runs: the known one, or a new one."""
+    if known is not None and forks.run(lambda: _runs(known, module), _deadline(deduce.CEILING_S), quiet=True) is True:
+        return known
+    seconds = min(deduce.CEILING_S, budget.seconds)
+    if seconds <= 0:
+        return Refusal(f"the {FILE_SECONDS:g} s that a file gets for it are used up")
+    before = _children_seconds()
+    parent = os.getpid()
+    found = forks.run(lambda: _deduce(obj, module, seconds, parent), _deadline(seconds), quiet=True)
+    budget.seconds -= _children_seconds() - before
+    if not isinstance(found, forks.Lost):
+        return found
+    if found.status == "timeout" or _OUT_OF_TIME in found.message:
+        return Refusal("time was up in the middle of an operation")
+    return Refusal(f"a trial call ended the process ({found.message})")
+
+
+def _children_seconds() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def _deadline(seconds: float) -> forks.Deadline:
+    return forks.Deadline(int(seconds * 1000 * WALL_FACTOR))
+
+
+def _deduce(obj: Any, module: types.ModuleType, seconds: float, parent: int) -> Plan | Refusal:
+    if os.getpid() != parent:  # else the limits would be the job's
+        soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+        if soft != resource.RLIM_INFINITY:  # with CUDA, addresses say nothing about memory
+            resource.setrlimit(resource.RLIMIT_AS, (min(soft, forks.virtual_bytes() + MEMORY_BYTES), hard))
+        limit_seconds(seconds)
+    return deduce.deduce(obj, module, seconds)
+
+
+def limit_seconds(seconds: float) -> None:
+    """End this process by SIGXCPU soon after `seconds` more of processor time: a handler does not interrupt a long operation."""
+    ceiling = math.ceil(time.process_time() + seconds) + 1
+    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    if hard == resource.RLIM_INFINITY or ceiling < hard:
+        resource.setrlimit(resource.RLIMIT_CPU, (ceiling, hard))
+
+
+def _runs(plan: Plan, module: types.ModuleType) -> bool:
+    try:
+        fn, args, kwargs = deduce.make(plan, module, 0)
+        with torch.no_grad():
+            fn(*args, **kwargs)
+        return True
+    except Exception:  # noqa: BLE001 - the code has changed
+        return False
+
+
+def maker(plan: Plan, module: types.ModuleType, train: bool) -> Callable[[int], Call]:
+    """What builds a call from a plan."""
+
+    def build(seed: int) -> Call:
+        fn, args, kwargs = deduce.make(plan, module, seed)
+        if train and isinstance(fn, torch.nn.Module):
+            fn.train()
+        return Call(fn, tuple(args), kwargs, train)
+
+    return build
+
+
+def words(plan: Plan, module: types.ModuleType) -> str:
+    """What is called with what, as an expression."""
+    writer = sources.Writer(module.__name__)
+    try:
+        return f"{writer.text(plan.fn)}({writer.arguments(plan.args, plan.kwargs)})"
+    except sources.Unwritable:
+        return plan.how

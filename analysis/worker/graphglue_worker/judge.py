@@ -1,0 +1,267 @@
+"""The verdict on an edit, from what was measured of the original and the edited code."""
+
+from __future__ import annotations
+
+import difflib
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from graphglue_worker import compare, observe
+from graphglue_worker.observe import Run
+
+if TYPE_CHECKING:
+    from graphglue_worker.verify import Side
+
+COMPARED = (
+    "outputs, eager and compiled",
+    "input mutation",
+    "parameters and buffers",
+    "attributes and globals",
+    "state-dict keys",
+    "random state",
+    "exceptions",
+)
+Found = tuple[str, str]  # words, and what it makes of the outputs: "close", "different" or "error"
+
+
+def refusal(reason: str) -> dict[str, Any]:
+    """The frame of a verdict when nothing could be measured."""
+    verdict = {
+        "accepted": False, "glued": False, "outputs": "error", "graphs_before": 0, "graphs_after": 0, "breaks_before": 0,
+        "breaks_after": 0, "compared": [], "reasons": [reason], "entries": [],
+    }  # fmt: skip
+    return {"op": "verdict", "verdict": verdict}
+
+
+class Lines:
+    """Where the lines of the edited files were in the original ones."""
+
+    def __init__(self, original: dict[str, str], edited: dict[str, str]) -> None:
+        self._old: dict[str, dict[int, int]] = {}
+        for path, text in edited.items():
+            if original.get(path) != text:
+                self._old[path] = _old_lines(original.get(path, "").splitlines(), text.splitlines())
+
+    def before(self, path: str, line: int) -> int | None:
+        """The 1-based line in the original, None when the edit wrote it."""
+        return self._old[path].get(line) if path in self._old else line
+
+
+def _old_lines(old: list[str], new: list[str]) -> dict[int, int]:
+    head = next((i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
+    tail = 0
+    while tail < min(len(old), len(new)) - head and old[-1 - tail] == new[-1 - tail]:
+        tail += 1
+    same = {i + 1: i + 1 for i in range(head)}
+    same.update({len(new) - i: len(old) - i for i in range(tail)})
+    middle = difflib.SequenceMatcher(None, old[head : len(old) - tail], new[head : len(new) - tail], autojunk=False)
+    for block in middle.get_matching_blocks():
+        same.update({head + block.b + i + 1: head + block.a + i + 1 for i in range(block.size)})
+    return same
+
+
+def judge(before: list[Side], after: list[Side], safety: str, lines: Lines) -> dict[str, Any]:
+    """The verdict."""
+    reasons: list[str] = []
+    closeness: set[str] = set()
+    if [s.entry["name"] for s in before] != [s.entry["name"] for s in after]:
+        reasons.append("the entries of the file changed")
+    pairs = list(zip(before, after, strict=False))
+    for a, b in pairs:
+        for reason, outputs in _compare_sides(a, b, safety):
+            reasons.append(f"{a.entry['name']}: {reason}")
+            closeness.add(outputs)
+        reasons += [f"{a.entry['name']}: {r}" for r in _breaks_worse(a.entry, b.entry, lines)]
+    totals = {
+        f"{what}_{when}": sum(_count(s.entry, what) for s in sides)
+        for what in ("graphs", "breaks")
+        for when, sides in (("before", before), ("after", after))
+    }
+    if not any(_ran(a) for a in before):
+        reasons.append("no entry of the file could be run, so nothing was proved")
+    elif totals["breaks_before"] == 0:
+        reasons.append("the original code has no graph break")
+    elif totals["breaks_after"] >= totals["breaks_before"] and not any(
+        _uncovered(a.entry, b.entry, lines) for a, b in pairs
+    ):
+        reasons.append(f"no graph break was removed ({totals['breaks_before']} before, {totals['breaks_after']} after)")
+    broken = [(a, b) for a, b in pairs if a.entry["breaks"]]
+    accepted = not reasons
+    return {
+        "accepted": accepted,
+        "glued": accepted and bool(broken) and all(b.entry["status"] == "captured" for _, b in broken),
+        "outputs": next((o for o in ("error", "different", "close") if o in closeness), "identical"),
+        **totals,
+        "compared": _compared(before, safety),
+        "reasons": list(dict.fromkeys(reasons))[:16],
+        "entries": [
+            {"name": a.entry["name"], "before": a.entry, "after": b.entry, "glued": b.entry["status"] == "captured"}
+            for a, b in pairs
+        ],
+    }
+
+
+def _ran(side: Side) -> bool:
+    given = side.eager.get(observe.GIVEN.words)
+    return given is not None and given.error is None
+
+
+def _count(entry: dict[str, Any], what: str) -> int:
+    return entry["graphs"] if what == "graphs" else len(entry["breaks"])
+
+
+def _compared(before: list[Side], safety: str) -> list[str]:
+    sets = max((sum(run.ended for run in a.eager.values()) for a in before), default=0)
+    words = [f"on {sets} input sets", *COMPARED]
+    words.append("printed and logged output" + (", eager only" if safety == "effects" else ""))
+    if any(g for a in before for g in a.gradients.values()):
+        words.append("gradients")
+    return words
+
+
+# ---- breaks ---------------------------------------------------------------------------------------------------------
+
+
+def _place(record: dict[str, Any], lines: Lines | None) -> tuple[Any, ...]:
+    """The break's id and its place in the original text; a place of its own when the edit wrote the line (with `lines`)."""
+    frame = _frame(record)
+    line = frame.get("line")
+    if lines and line is not None:
+        line = lines.before(frame.get("file") or "", line) or -line
+    return record["id"], frame.get("file"), line
+
+
+def _frame(record: dict[str, Any]) -> dict[str, Any]:
+    stack = record["stack"]
+    return next((f for f in stack if f["origin"] == "workspace"), stack[0] if stack else {"function": "?"})
+
+
+def _functions(record: dict[str, Any]) -> set[str]:
+    return {f["function"].rpartition(".")[2] for f in record["stack"] if f["origin"] == "workspace"} | {
+        _function(record)
+    }
+
+
+def _function(record: dict[str, Any]) -> str:
+    return _frame(record)["function"].rpartition(".")[2]
+
+
+def _uncovered(a: dict[str, Any], b: dict[str, Any], lines: Lines) -> set[str]:
+    """Functions that fell to eager as a whole because of a break that is gone: what it hid comes to light."""
+    left = {_place(r, lines) for r in b["breaks"] if r["kind"] == "skip"}
+    gone = [r for r in a["breaks"] if r["kind"] == "skip" and _place(r, None) not in left]
+    return {function for record in gone for function in _functions(record)}
+
+
+def _breaks_worse(a: dict[str, Any], b: dict[str, Any], lines: Lines) -> Iterator[str]:
+    if b["status"] in ("eager_error", "capture_error", "crashed", "timeout") and b["status"] != a["status"]:
+        yield f"the edited code ends as {b['status']}: {b['message']}"
+    uncovered = _uncovered(a, b, lines)
+    old = Counter((r["id"], _function(r)) for r in a["breaks"])
+    new = Counter((r["id"], _function(r)) for r in b["breaks"])
+    for (gb_id, function), _ in (new - old).items():
+        if function not in uncovered:
+            yield f"a new graph break appears: {gb_id} in {function}"
+    if b["graphs"] > a["graphs"] > 0 and not uncovered:
+        yield f"the number of graphs rises from {a['graphs']} to {b['graphs']}"
+
+
+# ---- what the calls did -----------------------------------------------------------------------------------------------
+
+
+def _compare_sides(a: Side, b: Side, safety: str) -> Iterator[Found]:
+    given = a.eager.get(observe.GIVEN.words)
+    if given is None:
+        return
+    kept = _repeating(given, a.again)
+    if a.again is not None:
+        changes = _compare_runs(given, a.again, "exact", False, None, kept)
+        if changes:
+            yield f"the original code does not repeat its own results ({changes[0][0]})", "different"
+            return
+    if observe.GIVEN.words not in b.eager:
+        yield f"the edited code could not be run: {b.entry['message']}", "error"
+        return
+    for compiled, runs, originals in ((False, b.eager, a.eager), (True, b.compiled, a.compiled)):
+        how = "compiled" if compiled else "eager"
+        for plan, x in a.eager.items():
+            y, was = runs.get(plan), originals.get(plan)
+            if not x.ended or (y is None and how not in b.lost):
+                continue  # nothing to compare with, or left out (what made that so is told where it happened)
+            if y is None or not y.ended:
+                if was is not None and was.ended:
+                    yield f"on {plan}, {how}: {b.lost.get(how, 'the edited code does not end')}", "error"
+                continue
+            for words, outputs in _compare_runs(x, y, safety, compiled, was if compiled else None, kept):
+                if outputs != "close" or safety != "numeric":
+                    yield f"on {plan}, {how}: {words}", outputs
+    for plan, gradients in a.gradients.items():
+        if plan in b.gradients:
+            for words, outputs in _compare_gradients(gradients, b.gradients[plan]):
+                yield f"on {plan}: {words}", outputs
+
+
+def _repeating(run: Run, again: Run | None) -> set[str]:
+    """Names of what is held that is the same in two runs of the original: times and counters of processes are not."""
+    if again is None:
+        return set(run.held)
+    return {name for name in {*run.held, *again.held} if run.held.get(name) == again.held.get(name)}
+
+
+def _compare_runs(x: Run, y: Run, safety: str, compiled: bool, was: Run | None, kept: set[str]) -> list[Found]:
+    """Differences of two runs.  `was`: the original compiled, whose messages, exceptions and attributes may depend on that already."""
+    found: list[Found] = []
+    waived = compiled and safety == "effects"
+    if x.error or y.error:
+        same_type = bool(x.error and y.error and y.error[0] in (x.error[0], was and was.error and was.error[0]))
+        if not (same_type and (compiled or x.error == y.error) or waived and x.error and y.error):
+            said = [e and f"{e[0]}: {e[1].strip()[:120]}" for e in (x.error, y.error)]
+            return [(f"the original {_raises(said[0])}, the edited code {_raises(said[1])}", "error")]
+        if compiled:  # where it stopped is not the same place
+            return []
+    for where, p, q, r in (
+        ("the result", x.output, y.output, was and was.output),
+        ("the inputs after the call", x.inputs, y.inputs, was and was.inputs),
+        ("parameters and buffers after the call", x.state, y.state, was and was.state),
+    ):
+        d = compare.difference(p, q, where, compiled)
+        if not d.same and not (was and not d.value and compare.difference(r, q, where, compiled).same):
+            found.append((d.words, "close" if d.close else "different"))
+    found += [
+        (f"{name} after the call differs", "different") for name in x.random if x.random[name] != y.random.get(name)
+    ]
+    if x.state_keys != y.state_keys:
+        found.append(("the keys of the state dict differ", "different"))
+    for name in sorted({*x.held, *y.held}):
+        p, q = x.held.get(name), y.held.get(name)
+        known = name in kept or (name not in x.held and not compiled)
+        if p != q and known and not (was and was.held.get(name) == q):
+            found.append((f"{name} after the call differs", "different"))
+    said_before = (x.printed, was.printed) if was else (x.printed,)
+    if y.printed not in said_before and not waived:
+        found.append(("what is printed or logged differs", "different"))
+    return found
+
+
+def _raises(said: str | None) -> str:
+    return f"raises {said}" if said else "returns"
+
+
+def _compare_gradients(x: Any, y: Any) -> Iterator[Found]:
+    """Gradients agree within tolerance; a missing one equals zeros."""
+    if x is None and y is None:
+        return
+    if x is None or y is None:
+        yield "the entry is differentiable only before or only after the edit", "different"
+        return
+    for name, g in x.items():
+        h = y.get(name)
+        if g is None or h is None:
+            rest = (g or h) and (g or h).elements()
+            if rest is not None and bool((rest != 0).any()):
+                yield f"the gradient of {name} {'appears' if g is None else 'is lost'}", "different"
+            continue
+        d = compare.difference(g, h, f"the gradient of {name}")
+        if d.value and not d.close:
+            yield d.words, "different"

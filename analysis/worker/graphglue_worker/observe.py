@@ -1,0 +1,428 @@
+"""Everything visible of calls of an entry: on several input sets, once more on the same instance, in the other mode, and its gradients.
+
+What a call leaves behind is compared too: its arguments, parameters and buffers, what the module and the user's modules hold, random
+state, what it printed, logged or warned, and the exception it raised.
+
+Values are varied because an edit is often wrong for some only: a branch is not taken, a divisor is never zero, nothing is NaN.
+"""
+
+import contextlib
+import hashlib
+import io
+import logging
+import os
+import random
+import re
+import signal
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from types import BuiltinFunctionType, FunctionType, ModuleType
+from typing import Any
+
+import torch
+from torch.utils import _pytree
+
+from graphglue_worker import capture, forks, inputs, positions, snapshot
+from graphglue_worker.inputs import Call, Entry
+
+FINGERPRINT_NODES = 20_000  # of one attribute or global; what is larger is taken for unchanged
+CPU_LIMIT_S, CPU_LIMIT_TIMES = (
+    1.0,
+    20,
+)  # of a call on values that are not the user's: this, and so many times what others took
+_FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+_ADDRESS = re.compile(r"0x[0-9a-fA-F]{4,}")
+_known: set[str] = set()  # names of Python modules that are not the workspace's
+_CODE = (FunctionType, BuiltinFunctionType, ModuleType, type, torch.nn.Module)
+_MODULE_OWN = frozenset(vars(torch.nn.Module())) - {"training"}
+Change = Callable[[torch.Tensor], torch.Tensor]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One input set.  `change`: applied to floating inputs (to floating parameters where there are none); the others stay."""
+
+    words: str
+    seed: int = 0
+    change: Change | None = None
+    foreign: bool = False  # values a program may not expect: it may loop without end or ask for much memory
+
+
+@dataclass
+class Run:
+    """Everything visible of one call.
+
+    `error`: type and text; `described`: with its place.  `held`: attributes of modules and globals of the workspace, by name.  `ended`:
+    false when it was over its limit."""
+
+    plan: str
+    output: Any = None
+    error: tuple[str, str] | None = None
+    described: str = ""
+    inputs: Any = None
+    state: Any = None
+    state_keys: list[str] = field(default_factory=list)
+    held: dict[str, bytes] = field(default_factory=dict)
+    random: dict[str, bytes] = field(default_factory=dict)
+    printed: list[str] = field(default_factory=list)
+    ended: bool = True
+
+
+@dataclass
+class Gradients:
+    """Of the sum of all floating outputs, for parameters and floating inputs by name; None when the call is not differentiable."""
+
+    plan: str
+    of: dict[str, Any] | None
+
+
+def _mirrored(x: torch.Tensor) -> torch.Tensor:
+    return x * -1.5
+
+
+def _not_finite(x: torch.Tensor) -> torch.Tensor:
+    flat = x.reshape(-1).clone()
+    for i, value in enumerate(("nan", "inf", "-inf")):
+        flat[i * flat.numel() // 3] = float(value)
+    return flat.reshape(x.shape)
+
+
+PLANS = (
+    Plan("the given inputs"),
+    Plan("inputs from seed 1", 1),
+    Plan("inputs from seed 2", 2),
+    Plan("other values of the same shapes", 0, _mirrored),
+    Plan("zeros", 0, torch.zeros_like),
+    Plan("large values", 0, lambda x: x * 100, foreign=True),
+    Plan("values that are not finite", 0, _not_finite, foreign=True),
+)
+GIVEN, AGAIN, OTHER, ZEROS = PLANS[0], "a second call of the same instance", PLANS[3], PLANS[4]
+
+
+class Timeout(BaseException):
+    """The call used up its time."""
+
+
+class _Effects(contextlib.AbstractContextManager["_Effects"]):
+    """Collects what is printed (by C code too), logged (outside torch) and warned while it is active."""
+
+    def __enter__(self) -> "_Effects":
+        self.lines: list[str] = []
+        self._saved = (sys.stdout, sys.stderr, logging.Logger.callHandlers, warnings.showwarning)
+        self._out, self._err = io.StringIO(), io.StringIO()
+        forks.flush()
+        self._descriptors, self._memory = [os.dup(1), os.dup(2)], forks.memory_file()
+        os.dup2(self._memory, 1)
+        os.dup2(self._memory, 2)
+        sys.stdout, sys.stderr = self._out, self._err
+        lines, original = self.lines, logging.Logger.callHandlers
+
+        def call_handlers(logger: logging.Logger, record: logging.LogRecord) -> None:
+            if record.name.split(".")[0] == "torch":
+                original(logger, record)
+            else:
+                lines.append(f"{record.name} {record.levelname} {record.getMessage()}")
+
+        logging.Logger.callHandlers = call_handlers  # type: ignore[method-assign]
+        warnings.showwarning = lambda message, category, *_: lines.append(f"{category.__name__} {message}")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        sys.stdout, sys.stderr, logging.Logger.callHandlers, warnings.showwarning = self._saved  # type: ignore[method-assign]
+        forks.flush()  # what was written past them belongs to this call
+        for target, saved in enumerate(self._descriptors, 1):
+            os.dup2(saved, target)
+            os.close(saved)
+        os.lseek(self._memory, 0, os.SEEK_SET)
+        with os.fdopen(self._memory, "rb") as f:
+            written = f.read().decode("utf-8", "replace")
+        self.lines[:0] = [text for text in (self._out.getvalue(), self._err.getvalue(), written) if text]
+
+
+@contextlib.contextmanager
+def _cpu_limit(seconds: float | None) -> Iterator[None]:
+    """Raise Timeout in the code below when it has used this much processor time.  Only where the process has one thread."""
+    if seconds is None:
+        yield
+        return
+
+    def over(*_: object) -> None:
+        raise Timeout
+
+    previous = signal.signal(signal.SIGPROF, over)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, previous)
+
+
+def _change_floats(tree: Any, change: Change) -> tuple[Any, int]:
+    """The tree with its floating tensors changed, and how many there were.  Integers are permuted (so they stay in range), bools flipped when
+    the values are mirrored."""
+    generator = torch.Generator().manual_seed(3)
+    count = 0
+
+    def apply(x: Any) -> Any:
+        nonlocal count
+        if not isinstance(x, torch.Tensor) or x.layout != torch.strided or x.numel() == 0 or x.is_quantized:
+            return x
+        y = x.detach()
+        if y.dtype in _FLOATS:
+            count += 1
+            y = change(y)
+        elif change is not _mirrored or y.is_complex() or y.is_floating_point():
+            return x
+        elif y.dtype == torch.bool:
+            y = ~y
+        else:
+            order = torch.randperm(y.numel(), generator=generator, device="cpu").to(y.device)
+            y = y.reshape(-1)[order].reshape(y.shape)
+        return y.clone().requires_grad_(x.requires_grad)
+
+    return _pytree.tree_map(apply, tree), count
+
+
+def _build(entry: Entry, plan: Plan) -> Call:
+    """The entry's callable and arguments, anew."""
+    assert entry.make is not None
+    call = entry.make(plan.seed)
+    if plan.change is not None:
+        (call.args, call.kwargs), changed = _change_floats((call.args, call.kwargs), plan.change)
+        owner = _module(call.fn)
+        if not changed and owner is not None:
+            with torch.no_grad():
+                for p in owner.parameters():
+                    if p.dtype in _FLOATS and p.numel() and p.layout == torch.strided:
+                        p.copy_(plan.change(p.detach()))
+    return call
+
+
+def _owner(fn: Any) -> Any:
+    """What holds state for the callable: a module, or the object of a method; None for a function."""
+    return fn if isinstance(fn, torch.nn.Module) else getattr(fn, "__self__", None)
+
+
+def _module(fn: Any) -> torch.nn.Module | None:
+    owner = _owner(fn)
+    return owner if isinstance(owner, torch.nn.Module) else None
+
+
+class Compiled:
+    """Calls under Dynamo with the counting backend; the input sets share compiled code, as the calls of a program do."""
+
+    def __init__(self) -> None:
+        self.counter = capture.Counter()
+        self.outcome: capture.Outcome | None = None  # of the first call, as a capture gives it
+
+    def call(self, call: Call) -> Any:
+        """Returns what the call returns, raises what it raises."""
+        error, watch = None, capture.Watch(None)
+        first = self.outcome is None
+        try:
+            result, self.counter, watch = capture.run_callable(
+                call.fn, call.args, call.kwargs, again=None if first else self.counter
+            )
+            return result
+        except BaseException as e:
+            error = e
+            if first:
+                self.counter, watch = getattr(e, "_graphglue_run", (self.counter, watch))
+            raise
+        finally:
+            if first:
+                self.outcome = capture.outcome(call, self.counter, watch, error)
+
+
+def measure(entry: Entry, compiled: Compiled | None = None) -> Iterator[Run]:
+    """Call the entry on all input sets, and on the given ones a second time.  Stops where a call does not end."""
+    limit = None
+    for i, plan in enumerate(PLANS):
+        before = time.process_time()
+        graphs = compiled and len(compiled.counter.ops)
+        try:
+            call = _build(entry, plan)
+        except (Exception, SystemExit) as e:  # noqa: BLE001 - user code
+            yield _failed(Run(plan.words), e)
+            continue
+        run = _observe(call, plan.words, 100 + plan.seed, compiled, limit if plan.foreign else None)
+        yield run
+        if not run.ended:
+            return
+        if i == 0 and run.error is None:
+            again = _build(entry, plan)
+            again.fn = call.fn
+            yield _observe(again, AGAIN, 200, compiled, None)
+        if i == 1:
+            limit = CPU_LIMIT_S + CPU_LIMIT_TIMES * (time.process_time() - before)
+            if compiled and len(compiled.counter.ops) > graphs:
+                return  # every new instance is compiled anew: that would cost more than it shows
+
+
+def _failed(run: Run, error: BaseException) -> Run:
+    run.error = (type(error).__name__, _ADDRESS.sub("0x…", str(error)))
+    run.described = str(error) if isinstance(error, inputs.ImportFailure) else inputs._describe(error)
+    return run
+
+
+def _observe(call: Call, plan: str, seed: int, compiled: Compiled | None, limit: float | None) -> Run:
+    run, seen = Run(plan), snapshot.Run()
+    owner = _owner(call.fn)
+    inputs.seed_all(seed)
+    with _Effects() as effects, capture.grad_mode(call), warnings.catch_warnings():
+        warnings.simplefilter("always")
+        try:
+            with _cpu_limit(limit):
+                result = compiled.call(call) if compiled is not None else call.fn(*call.args, **call.kwargs)
+                run.output = snapshot.take(result, seen)
+        except Timeout:
+            run.ended = False
+            run.error = ("Timeout", "it does not end")
+        except MemoryError:
+            if limit is None:
+                raise
+            run.ended = False
+            run.error = ("MemoryError", "")
+        except (Exception, SystemExit) as e:  # noqa: BLE001 - user code
+            _failed(run, e)
+    run.printed = [_ADDRESS.sub("0x…", line) for line in effects.lines]
+    run.inputs = snapshot.take((call.args, call.kwargs), seen)
+    if isinstance(owner, torch.nn.Module):
+        state = dict((*owner.named_parameters(), *owner.named_buffers()))
+        state.update((f"{k}.grad", v.grad) for k, v in [*state.items()] if v.is_leaf and v.grad is not None)
+        run.state = snapshot.take(state, seen)
+        run.state_keys = list(owner.state_dict())
+    run.held = _held(owner)
+    run.random = _random_state()
+    return run
+
+
+def _random_state() -> dict[str, bytes]:
+    states: dict[str, Any] = {"torch's random state": torch.get_rng_state(), "Python's random state": random.getstate()}
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and hasattr(numpy, "random"):
+        states["NumPy's random state"] = numpy.random.get_state()
+    if torch.cuda.is_initialized():
+        states["CUDA's random state"] = torch.cuda.get_rng_state_all()
+    return {name: fingerprint(snapshot.take(state)) for name, state in states.items()}
+
+
+def start() -> None:
+    """Call before user code is imported: what is imported by now is not looked at."""
+    _known.update(sys.modules)
+
+
+def _held(owner: Any) -> dict[str, bytes]:
+    """Fingerprints of what the owner and its modules, and the workspace's Python modules and classes hold, by name."""
+    seen = snapshot.Run(_is_users)
+    found: dict[str, bytes] = {}
+
+    def keep(prefix: str, values: dict[str, Any], without: Any = ()) -> None:
+        for name, value in values.items():
+            if not (name.startswith(("__", "_graphglue")) or name in without or isinstance(value, _CODE)):
+                found[f"{prefix}{name}"] = fingerprint(snapshot.take(value, seen))
+
+    if isinstance(owner, torch.nn.Module):
+        for path, module in owner.named_modules():
+            keep(f"self.{path}." if path else "self.", vars(module), _MODULE_OWN)
+    elif owner is not None and not isinstance(owner, _CODE):
+        keep("self.", getattr(owner, "__dict__", {}))
+    for module in _users_modules():
+        keep("", vars(module))
+        for cls in [v for v in vars(module).values() if isinstance(v, type) and v.__module__ == module.__name__]:
+            keep(f"{cls.__qualname__}.", {k: v for k, v in vars(cls).items() if not hasattr(v, "__get__")})
+    return found
+
+
+def _users_modules() -> list[ModuleType]:
+    """The Python modules of the workspace that were imported since `start`."""
+    found = []
+    for name in [n for n in sys.modules if n not in _known]:
+        file = getattr(sys.modules[name], "__file__", None)
+        if isinstance(file, str) and positions.origin(file) == "workspace":
+            found.append(sys.modules[name])
+        else:
+            _known.add(name)
+    return found
+
+
+def _is_users(kind: type) -> bool:
+    """Is it a class of the workspace?  Objects of others (loggers, handles) change in ways that are nobody's result."""
+    module = sys.modules.get(kind.__module__)
+    return module is not None and kind.__module__ not in _known and not issubclass(kind, torch.nn.Module)
+
+
+def fingerprint(value: Any) -> bytes:
+    """A digest of a snapshot, so that what is held need not be kept; empty when there is too much of it."""
+    digest, left, numbers = hashlib.blake2b(digest_size=16), FINGERPRINT_NODES, {}
+    waiting = [value]
+    while waiting:
+        left -= 1
+        if left < 0:
+            return b""
+        at = waiting.pop()
+        if isinstance(at, snapshot.Leaf):
+            digest.update(
+                repr((at.type, at.dtype, at.shape, at.device, at.layout, at.requires_grad, at.quantized)).encode()
+            )
+            digest.update(at.data or at.digest)
+        elif isinstance(at, snapshot.Node):
+            known = numbers.get(id(at.parts))
+            digest.update(repr((at.kind, known, [k for k, _ in at.parts])).encode("utf-8", "replace"))
+            if known is None:
+                numbers[id(at.parts)] = len(numbers)
+                waiting += [part for _, part in reversed(at.parts)]
+        else:
+            digest.update(f"{type(at).__name__} {at!r}\0".encode("utf-8", "replace"))
+    return digest.digest()
+
+
+def gradients(entry: Entry, plan: Plan, flip: bool = False) -> Gradients:
+    """Gradients on one input set, in eager mode.  `flip`: in training mode when the entry is in evaluation mode, and the other way round."""
+    words = f"{plan.words}, in the other mode" if flip else plan.words
+    call = _build(entry, plan)
+    owner = _module(call.fn)
+    if flip and owner is not None:
+        owner.train(not owner.training)
+    tensors = [x for x in _pytree.tree_leaves((call.args, call.kwargs)) if isinstance(x, torch.Tensor)]
+    wanted = [x for x in tensors if x.is_leaf and (x.is_floating_point() or x.is_complex())]
+    with _Effects(), torch.enable_grad(), warnings.catch_warnings():
+        try:
+            for x in wanted:
+                x.requires_grad_(True)
+            named = [(f"input {i}", x) for i, x in enumerate(wanted)]
+            if owner is not None:
+                named += [(n, p) for n, p in owner.named_parameters() if p.requires_grad]
+            inputs.seed_all(7)
+            leaves = _pytree.tree_leaves(call.fn(*call.args, **call.kwargs))
+            outputs = [x for x in leaves if isinstance(x, torch.Tensor) and x.requires_grad and x.is_floating_point()]
+            if not outputs or not named:
+                return Gradients(words, None)
+            grads = torch.autograd.grad([x.sum() for x in outputs], [x for _, x in named], allow_unused=True)
+        except (Exception, SystemExit):  # noqa: BLE001 - not differentiable, or it changes its inputs in place: outputs were compared
+            return Gradients(words, None)
+    return Gradients(
+        words, {name: None if g is None else snapshot.take(g) for (name, _), g in zip(named, grads, strict=True)}
+    )
+
+
+def eager(entry: Entry) -> Iterator[Run | Gradients]:
+    """What needs no compiler: the calls, one more in the other mode, and gradients."""
+    yield from measure(entry)
+    call = _build(entry, GIVEN)
+    owner = _module(call.fn)
+    if owner is not None:
+        owner.train(not owner.training)
+        yield _observe(call, f"{GIVEN.words}, in the other mode", 100, None, None)
+        yield gradients(entry, GIVEN, flip=True)
+    for plan in (GIVEN, OTHER, ZEROS):
+        yield gradients(entry, plan)
+
+
+def once(entry: Entry) -> Iterator[Run]:
+    """The call on the given inputs alone: does it repeat what another process saw?"""
+    yield _observe(_build(entry, GIVEN), GIVEN.words, 100, None, None)

@@ -1,0 +1,184 @@
+"""Tensors in recipes: {"shape": […], "dtype": "float32", "fill": …}, and how to make them, describe them and write them as code.
+
+Fills and their keys: ``normal`` (mean, std; default 0, 1), ``uniform`` (low, high), ``integers`` (low, high; high exclusive), ``chance``
+(p: the share of ones), ``full`` (value), ``values`` (values: nested lists), ``arange`` (along the last dimension; scale), ``blob`` (offset:
+bytes kept as they were, row-major).
+Optional: ``device``, ``strides``, ``requires_grad``, ``parameter``.
+"""
+
+import math
+import re
+from typing import Any
+
+import torch
+
+Spec = dict[str, Any]
+FEW = 32  # integers that are written out: lengths and offsets mean something
+
+
+def dtype_named(name: str) -> torch.dtype:
+    """torch.float32 of "float32".  Raises ValueError."""
+    found = getattr(torch, name, None)
+    if not isinstance(found, torch.dtype):
+        raise ValueError(f"torch has no dtype {name}")
+    return found
+
+
+def dtype_name(dtype: torch.dtype) -> str:
+    """ "float32" of torch.float32."""
+    return str(dtype).removeprefix("torch.")
+
+
+def make(spec: Spec, blob: bytes = b"") -> torch.Tensor:
+    """The tensor, drawn from torch's generator where it is random."""
+    shape, dtype = tuple(spec["shape"]), dtype_named(spec["dtype"])
+    value = _filled(spec, shape, dtype, blob)
+    device = spec.get("device", "cpu")
+    if device != "cpu" and _device_is_there(device):
+        value = value.to(device)
+    if spec.get("strides"):
+        strided = torch.empty_strided(shape, spec["strides"], dtype=dtype, device=value.device)
+        value = strided.copy_(value) if min(spec["strides"], default=1) else value[:1].expand(shape)
+    if spec.get("parameter"):
+        return torch.nn.Parameter(value, requires_grad=bool(spec.get("requires_grad")))
+    return value.requires_grad_() if spec.get("requires_grad") else value
+
+
+def _device_is_there(device: str) -> bool:
+    try:
+        torch.empty(0, device=device)
+        return True
+    except (RuntimeError, AssertionError):  # recorded elsewhere: the CPU stands in
+        return False
+
+
+def _filled(spec: Spec, shape: tuple[int, ...], dtype: torch.dtype, blob: bytes) -> torch.Tensor:
+    fill = spec["fill"]
+    if fill == "blob":
+        count, start = math.prod(shape), spec["offset"]
+        size = count * torch.empty((), dtype=dtype).element_size()
+        if count == 0:
+            return torch.empty(shape, dtype=dtype)
+        if start < 0 or start + size > len(blob):
+            raise ValueError("recorded values are incomplete")
+        return torch.frombuffer(bytearray(blob[start : start + size]), dtype=dtype).reshape(shape).clone()
+    if fill == "full":
+        return torch.full(shape, spec["value"], dtype=dtype)
+    if fill == "values":
+        return torch.tensor(spec["values"], dtype=dtype).reshape(shape)
+    if fill == "arange":
+        row = (torch.arange(shape[-1] if shape else 1, dtype=torch.float64) * spec.get("scale", 1)).to(dtype)
+        return row.expand(shape).clone() if shape else row[0]
+    if fill == "integers":
+        return torch.randint(spec.get("low", 0), max(spec["high"], spec.get("low", 0) + 1), shape).to(dtype)
+    if fill == "chance":
+        return (torch.rand(shape) < spec.get("p", 0.5)).to(dtype)
+    if fill == "uniform":
+        low, high = spec.get("low", 0.0), spec.get("high", 1.0)
+        return (torch.rand(shape) * (high - low) + low).to(dtype)
+    if dtype.is_complex:
+        return torch.randn(shape, dtype=dtype)
+    return (torch.randn(shape) * spec.get("std", 1.0) + spec.get("mean", 0.0)).to(dtype)
+
+
+def describe(value: torch.Tensor) -> Spec:
+    """A spec that makes a tensor like this one: its range and spread, not its values (unless they follow a pattern).
+
+    Raises ValueError for what has no plain storage.
+    """
+    if (
+        value.layout != torch.strided
+        or value.is_quantized
+        or value.is_meta
+        or type(value) not in (torch.Tensor, torch.nn.Parameter)
+    ):
+        raise ValueError(f"{type(value).__name__} of layout {value.layout}")
+    spec: Spec = {"shape": list(value.shape), "dtype": dtype_name(value.dtype)}
+    if value.device.type != "cpu":
+        spec["device"] = str(value.device)
+    if value.requires_grad:
+        spec["requires_grad"] = True
+    if isinstance(value, torch.nn.Parameter):
+        spec["parameter"] = True
+    if unusual_strides(value):
+        spec["strides"] = list(value.stride())
+    return {**spec, **_pattern(value.detach())}
+
+
+def unusual_strides(value: torch.Tensor) -> bool:
+    """Is it neither contiguous nor of a single element?"""
+    return value.numel() > 1 and not value.is_contiguous()
+
+
+def _pattern(x: torch.Tensor) -> Spec:
+    if x.numel() == 0:
+        return {"fill": "full", "value": 0}
+    if x.dtype.is_complex:
+        return {"fill": "normal"}
+    x = x.cpu()
+    if x.dtype == torch.bool:
+        share = float(x.float().mean())
+        return (
+            {"fill": "full", "value": bool(share)} if share in (0.0, 1.0) else {"fill": "chance", "p": round(share, 3)}
+        )
+    low, high = float(x.double().min()), float(x.double().max())
+    if low == high and math.isfinite(low):
+        return {"fill": "full", "value": low if x.dtype.is_floating_point else int(low)}
+    if not x.dtype.is_floating_point:
+        row = torch.arange(x.shape[-1]) if x.dim() else None
+        if row is not None and bool((x == row.to(x.dtype)).all()):
+            return {"fill": "arange"}
+        if x.numel() <= FEW:
+            return {"fill": "values", "values": x.tolist()}
+        return {"fill": "integers", "low": int(low), "high": int(high) + 1}
+    if not math.isfinite(low) or low < -1e4:  # an additive mask: nothing is masked
+        return {"fill": "full", "value": 0.0}
+    if not math.isfinite(high):
+        return {"fill": "normal"}
+    mean, std = float(x.double().mean()), float(x.double().std()) if x.numel() > 1 else 0.0
+    if low >= 0:
+        return {"fill": "uniform", "low": round(low, 6), "high": round(high, 6)}
+    near = abs(mean) < 0.2 * max(std, 1e-9) and 0.5 < std < 2
+    return {"fill": "normal"} if near else {"fill": "normal", "mean": round(mean, 6), "std": round(std, 6)}
+
+
+def source(spec: Spec) -> str:
+    """The tensor as a short expression in Python."""
+    shape, dtype = tuple(spec["shape"]), spec["dtype"]
+    size = repr(shape) if len(shape) != 1 else f"({shape[0]},)"
+    plain = ", ".join(map(str, shape)) if shape else "()"
+    fill = spec["fill"]
+    if fill == "integers":
+        text = f"torch.randint({spec.get('low', 0)}, {max(spec['high'], spec.get('low', 0) + 1)}, {size}{_dtype(dtype, 'int64')})"
+    elif fill == "full":
+        made = {0: "zeros", 1: "ones"}.get(spec["value"] if not isinstance(spec["value"], bool) else int(spec["value"]))
+        text = (
+            f"torch.{made}({plain}{_dtype(dtype, 'float32')})"
+            if made
+            else f"torch.full({size}, {spec['value']!r}{_dtype(dtype, None)})"
+        )
+    elif fill == "values":
+        text = f"torch.tensor({spec['values']!r}{_dtype(dtype, 'int64')})"
+    elif fill == "arange":
+        text = f"torch.arange({shape[-1] if shape else 1}{_dtype(dtype, 'int64')})" + (
+            f".expand({plain})" if len(shape) > 1 else ""
+        )
+    elif fill == "chance":
+        text = f"torch.rand({plain}) < {spec.get('p', 0.5):.2g}"
+        text = f"({text})" if dtype == "bool" else f"({text}).to(torch.{dtype})"
+    elif fill == "uniform":
+        low, high = spec.get("low", 0.0), spec.get("high", 1.0)
+        text = f"torch.rand({plain})" + (f" * {high - low:.4g} + {low:.4g}" if (low, high) != (0.0, 1.0) else "")
+        text = text if dtype == "float32" else f"({text}).to(torch.{dtype})"
+    else:
+        mean, std = spec.get("mean", 0.0), spec.get("std", 1.0)
+        text = f"torch.randn({plain}{_dtype(dtype, 'float32')})"
+        text += f" * {std:.4g}" if std != 1.0 else ""
+        text += f" + {mean:.4g}" if mean else ""
+    if spec.get("requires_grad"):
+        text = f"{text}.requires_grad_()" if re.fullmatch(r"torch\.\w+\(.*\)", text) else f"({text}).requires_grad_()"
+    return text
+
+
+def _dtype(dtype: str, default: str | None) -> str:
+    return "" if dtype == default else f", dtype=torch.{dtype}"
