@@ -2,22 +2,23 @@
  *
  * A capture notes the changes made to the document while it runs, and carries its results through them.  Frames are kept as they came;
  * grouping them into sites reads library files, so it is a job.  One grouping runs at a time; what arrives meanwhile is grouped next. */
+#include "server/capture_job.h"
 #include "server/session.h"
 
 typedef struct gg_capture {
     gg_document *document; /* NULL once it was closed or the capture was given up */
     gg_session *session;
     gg_workspace *workspace;
-    gg_worker *worker;
-    json_int_t job;
+    gg_capture_job *job; /* NULL once done */
     gg_text *text;
     char *path;
-    GG_LIST(gg_change) changes; /* since text */
-    json_t *entries;            /* finished ones */
-    json_t *partial;            /* {"name":…, "breaks":[…]} of the one that runs; NULL */
+    gg_noted_list changes; /* since text */
+    json_t *entries;       /* finished ones */
+    json_t *partial;       /* {"name":…, "breaks":[…]} of the one that runs; NULL */
     char *failure;
     char *output;
     bool done, grouping, again, canceled;
+    atomic_bool given_up; /* nobody waits for what the grouping job finds */
     bool streams; /* the first capture of a document shows what it finds as it comes; later ones replace all at once */
     gg_progress *progress;
 } gg_capture;
@@ -32,8 +33,8 @@ typedef struct grouping {
     gg_findings *out;
 } grouping;
 
-void gg__capture_note_change(struct gg_capture *capture, gg_change change) {
-    gg_list_push(&capture->changes, change);
+void gg__capture_note_change(struct gg_capture *capture, gg_noted noted) {
+    gg_noted_add(&capture->changes, noted);
 }
 
 static void free_capture(gg_capture *c) {
@@ -102,7 +103,7 @@ static void group(void *data) {
         else
             gg_log(GG_LOG_ERROR, "the worker sent a malformed entry: %s", err.message);
     }
-    if (gg_tree_parse(&f->tree, g->text, NULL, NULL, 0, NULL, &err) == 0) {
+    if (gg_tree_parse(&f->tree, g->text, NULL, NULL, 0, &g->capture->given_up, &err) == 0) {
         gg_sources *sources = gg_sources_new();
         gg_sources_put(sources, gg_str_from(g->path), g->text, f->tree);
         f->sites = gg_sites_group(f->entries, f->entry_count, sources, g->registry, arena);
@@ -185,6 +186,10 @@ static void on_break(gg_capture *c, const json_t *frame) {
 
 static void on_frame(void *data, const char *op, const json_t *frame) {
     gg_capture *c = data;
+    if (strcmp(op, "stored") == 0) {
+        gg_worker_info info = {.registry_path = json_string_value(json_object_get(frame, "registry"))};
+        gg_workspace_use_registry(c->workspace, &info);
+    }
     if (strcmp(op, "break") == 0) on_break(c, frame);
     if (strcmp(op, "entry") == 0) {
         json_array_append(c->entries, json_object_get(frame, "entry"));
@@ -203,6 +208,7 @@ static void on_frame(void *data, const char *op, const json_t *frame) {
     json_decref(c->partial);
     c->partial = NULL;
     c->done = true;
+    c->job = NULL;
     if (c->canceled && c->document) { /* what was found before stays */
         c->document->capture = NULL;
         c->document = NULL;
@@ -212,14 +218,14 @@ static void on_frame(void *data, const char *op, const json_t *frame) {
 
 static void on_cancel(void *data) {
     gg_capture *c = data;
-    if (c->worker && !c->done) gg_worker_cancel(c->worker, c->job);
+    if (c->job) gg_capture_job_cancel(c->job);
 }
 
 static void fail_at_once(gg_document *document, const char *why) {
     gg_capture *c = gg_calloc(1, sizeof(gg_capture));
     *c = (gg_capture){.document = document,
                       .session = document->session,
-                      .text = gg_text_ref(document->text),
+                      .text = gg_text_ref(gg_document_text(document)),
                       .path = gg_str_dup(gg_str_from(document->path)),
                       .entries = json_array(),
                       .done = true};
@@ -233,15 +239,25 @@ static size_t overlay_of(const gg_session *session, gg_overlay_file **out) {
     *out = gg_calloc(session->documents.len, sizeof(gg_overlay_file));
     size_t count = 0;
     for (size_t i = 0; i < session->documents.len; i++) {
-        const gg_document *d = session->documents.items[i];
-        if (d->path && d->python) (*out)[count++] = (gg_overlay_file){gg_str_from(d->path), gg_text_bytes(d->text)};
+        gg_document *d = session->documents.items[i];
+        if (d->path == NULL || !d->python || d->lost) continue;
+        (*out)[count++] = (gg_overlay_file){gg_str_from(d->path), gg_text_bytes(gg_document_text(d))};
     }
     return count;
 }
 
+static gg_worker *worker_of(void *data, const char **why) {
+    gg_capture *c = data;
+    *why = "the server is ending";
+    if (c->session->state != GG_STATE_INITIALIZED) return NULL;
+    gg_worker *worker = gg_workspace_worker(c->workspace);
+    *why = c->workspace->error;
+    return worker;
+}
+
 void gg_capture_start(gg_document *document) {
     gg_session *session = document->session;
-    if (!session->settings.trusted || !document->python || document->path == NULL ||
+    if (!session->settings.trusted || !document->python || document->path == NULL || document->lost ||
         session->state != GG_STATE_INITIALIZED)
         return;
     if (document->capture || session->asking) {
@@ -249,8 +265,7 @@ void gg_capture_start(gg_document *document) {
         return;
     }
     gg_workspace *workspace = gg_workspace_of(session, document->path);
-    gg_worker *worker = gg_workspace_worker(workspace);
-    if (worker == NULL) {
+    if (gg_workspace_worker(workspace) == NULL) {
         fail_at_once(document, workspace->error);
         return;
     }
@@ -260,8 +275,7 @@ void gg_capture_start(gg_document *document) {
     *c = (gg_capture){.document = document,
                       .session = session,
                       .workspace = workspace,
-                      .worker = worker,
-                      .text = gg_text_ref(document->text),
+                      .text = gg_text_ref(gg_document_text(document)),
                       .path = gg_str_dup(gg_str_from(document->path)),
                       .entries = json_array()};
     c->streams = document->findings == NULL;
@@ -272,7 +286,18 @@ void gg_capture_start(gg_document *document) {
                                   .overlay = overlay,
                                   .overlay_count = count,
                                   .deadline_ms = session->settings.timeout_ms};
-    c->job = gg_worker_submit(worker, gg_capture_request_encode(&request), on_frame, c);
+    const gg_settings *settings = &session->settings;
+    bool store =
+        settings->store && workspace->opened && settings->remote.command.len == 0; /* what is read there is not seen */
+    gg_capture_job_options options = {.loop = &session->loop,
+                                      .python = workspace->python,
+                                      .store = store ? workspace->folder : NULL,
+                                      .fresh = document->fresh,
+                                      .worker = worker_of,
+                                      .on_frame = on_frame,
+                                      .data = c};
+    document->fresh = false;
+    c->job = gg_capture_job_start(&options, &request);
     gg_free(overlay);
 }
 
@@ -282,6 +307,7 @@ void gg_capture_cancel(gg_document *document) {
     if (c == NULL) return;
     document->capture = NULL;
     c->document = NULL;
+    atomic_store(&c->given_up, true);
     on_cancel(c);
 }
 

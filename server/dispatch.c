@@ -36,7 +36,7 @@ void gg_call_fail(gg_call *call, int code, const char *format, ...) {
 }
 
 static int admitted(const gg_session *session, const gg_method *method, bool is_request, gg_error *err) {
-    if (session->state == GG_STATE_SHUTDOWN && method && method->when != GG_ALWAYS)
+    if (session->state == GG_STATE_SHUTDOWN && (method == NULL || method->when != GG_ALWAYS))
         return gg_fail(err, GG_EREQUEST, "the server was shut down");
     if (session->state == GG_STATE_NEW && (method == NULL || method->when == GG_RUNNING))
         return gg_fail(err, GG_ENOTREADY, "the first request must be initialize");
@@ -46,6 +46,16 @@ static int admitted(const gg_session *session, const gg_method *method, bool is_
     if ((method->kind == GG_REQUEST) != is_request)
         return gg_fail(err, GG_EREQUEST, "%s is a %s", method->name, is_request ? "notification" : "request");
     return 0;
+}
+
+/* A didChange that cannot be read leaves us with another text than the client's, for good. */
+static void lose_document(gg_session *session, gg_str uri, const char *why) {
+    gg_document *document = gg_document_peek(session, uri);
+    if (document) gg_document_lose(document, why);
+}
+
+static gg_str uri_in(const json_t *params) {
+    return gg_str_from(json_string_value(json_object_get(json_object_get(params, "textDocument"), "uri")));
 }
 
 static void run(gg_session *session, gg_call *call, gg_method *method, bool is_request) {
@@ -60,6 +70,8 @@ static void run(gg_session *session, gg_call *call, gg_method *method, bool is_r
             else {
                 gg_log(GG_LOG_WARNING, "%s: %s", method->name, err.message);
                 method->errors++;
+                if (strcmp(method->name, "textDocument/didChange") == 0)
+                    lose_document(session, uri_in(call->message.params), err.message);
                 free_call(call);
             }
             return;
@@ -74,17 +86,34 @@ static void run(gg_session *session, gg_call *call, gg_method *method, bool is_r
     if (us > method->max_us) method->max_us = us;
 }
 
-void gg_dispatch(gg_session *session, gg_str body) {
-    gg_call *call = gg_calloc(1, sizeof(gg_call));
+/* Some editors send the bytes of a file that is no UTF-8 as they are, which is no JSON.  Read with a "?" for each such byte, the message still says
+ * which document is out of reach.  Only the two notifications that carry text are read so: any other message has a reply to say that it is malformed,
+ * or nothing to lose. */
+static bool read_mended(gg_message *out, gg_str body) {
+    size_t valid = gg_utf8_valid_prefix(body);
+    if (valid == body.len) return false;
+    char *copy = gg_str_dup(body);
+    for (; valid < body.len; valid += gg_utf8_valid_prefix((gg_str){copy + valid, body.len - valid})) copy[valid] = '?';
+    gg_message_clear(out);
+    int error = gg_message_parse(out, (gg_str){copy, body.len}, NULL);
+    gg_free(copy);
+    if (error == 0 && out->kind == GG_MESSAGE_NOTIFICATION &&
+        (strcmp(out->method, "textDocument/didOpen") == 0 || strcmp(out->method, "textDocument/didChange") == 0))
+        return true;
+    gg_message_clear(out);
+    return false;
+}
+
+void gg_incoming_read(gg_incoming *out, gg_str body) {
+    *out = (gg_incoming){.error = 0};
+    out->error = gg_message_parse(&out->message, body, &out->why);
+    out->mended = out->error == GG_EPARSE && read_mended(&out->message, body);
+    if (out->mended) out->error = 0;
+}
+
+static void dispatch(gg_session *session, gg_call *call) {
     gg_error err = {0};
-    call->session = session;
-    call->arena = gg_arena_new();
-    int error = gg_message_parse(&call->message, body, &err);
     bool is_request = call->message.kind == GG_MESSAGE_REQUEST;
-    if (error) {
-        gg_call_fail(call, error, "%s", err.message);
-        return;
-    }
     if (call->message.kind == GG_MESSAGE_RESPONSE) {
         gg_outgoing_answer(session, &call->message);
         free_call(call);
@@ -92,7 +121,7 @@ void gg_dispatch(gg_session *session, gg_str body) {
     }
     gg_method *method = gg_method_find(gg_str_from(call->message.method));
     if (method && method->test_only && !session->options->test) method = NULL;
-    error = admitted(session, method, is_request, &err);
+    int error = admitted(session, method, is_request, &err);
     if (error && !is_request) { /* notifications are never answered */
         gg_log(GG_LOG_INFO, "%s: %s", call->message.method, err.message);
         free_call(call);
@@ -108,4 +137,21 @@ void gg_dispatch(gg_session *session, gg_str body) {
     }
     if (is_request) gg_list_push(&session->calls, call);
     run(session, call, method, is_request);
+}
+
+void gg_dispatch_take(gg_session *session, gg_incoming *incoming) {
+    gg_call *call = gg_calloc(1, sizeof(gg_call));
+    call->session = session;
+    call->arena = gg_arena_new();
+    call->message = incoming->message;
+    if (incoming->error) {
+        gg_call_fail(call, incoming->error, "%s", incoming->why.message);
+    } else if (incoming->mended) {
+        char *uri = gg_str_dup(uri_in(call->message.params));
+        dispatch(session, call);
+        lose_document(session, gg_str_from(uri), "it is no UTF-8");
+        gg_free(uri);
+    } else {
+        dispatch(session, call);
+    }
 }

@@ -1,60 +1,83 @@
-/* Open documents: text, version, findings and where they are now.  Loop thread only.
+/* Open documents: text and version.  Loop thread only.
  *
- * An edit costs the copy of the text and a walk over the document's marks; nothing is parsed here.  The tree is brought up to date by the job
- * that needs it (jobs.c), from the changes noted since the last one. */
+ * An edit costs what it touches and a walk over the document's marks; nothing is parsed here, and the text is made whole when it is next looked
+ * at.  The tree is brought up to date by the job that needs it (jobs.c), from the changes noted since the last one. */
 #include "server/session.h"
 
 enum { MAX_NOTED_CHANGES = 4096 };
 
-gg_findings *gg_findings_ref(gg_findings *findings) {
-    if (findings) findings->refs++;
-    return findings;
-}
-
-void gg_findings_unref(gg_findings **findings) {
-    gg_findings *f = *findings;
-    *findings = NULL;
-    if (f == NULL || --f->refs > 0) return;
-    gg_tree_unref(&f->tree);
-    gg_text_unref(&f->text);
-    gg_arena_free(f->arena);
-}
-
-gg_document *gg_document_find(gg_session *session, gg_str uri) {
+gg_document *gg_document_peek(gg_session *session, gg_str uri) {
     for (size_t i = 0; i < session->documents.len; i++)
         if (gg_str_is(uri, session->documents.items[i]->uri)) return session->documents.items[i];
     return NULL;
 }
 
+gg_document *gg_document_find(gg_session *session, gg_str uri) {
+    gg_document *document = gg_document_peek(session, uri);
+    if (document) gg_document_text(document);
+    return document;
+}
+
+gg_text *gg_document_text(gg_document *document) {
+    if (document->draft) {
+        gg_text_unref(&document->text);
+        document->text = gg_draft_finish(document->draft);
+        document->draft = NULL;
+        gg__marks_settle(document);
+    }
+    return document->text;
+}
+
 void gg_document_dirty(gg_document *document) {
     document->dirty = true;
-    document->generation++;
+    document->generation = ++document->session->revisions;
     uv_timer_t *flush = &document->session->flush;
     if (!uv_is_closing((uv_handle_t *)flush) && !uv_is_active((uv_handle_t *)flush))
         uv_timer_start(flush, flush->timer_cb, 0, 0);
 }
 
-gg_document *gg_document_open(gg_session *session, gg_str uri, gg_str language, int64_t version, gg_str text,
-                              gg_error *err) {
-    gg_text *opened = NULL;
-    if (gg_text_new(&opened, text, err) != 0) return NULL;
-    gg_document *document = gg_document_find(session, uri);
-    if (document) gg_document_close(document); /* opened twice: the newest wins */
+static void forget_tree(gg_document *document) {
+    gg_tree_unref(&document->tree);
+    document->tree_changes.len = 0;
+}
+
+/* ---- open and closed ------------------------------------------------------------------------------------------------ */
+
+/* The whole text, anew: what was known of the old one is dropped. */
+static void take_whole(gg_document *document, gg_str text) {
+    gg_text *whole = NULL;
+    gg_error err = {0};
+    gg_draft_free(document->draft);
+    document->draft = NULL;
+    gg__marks_clear(document);
+    forget_tree(document);
+    int error = gg_text_new(&whole, text, &err);
+    if (error && GG_NEVER(gg_text_new(&whole, GG_STR_NULL, NULL) != 0)) return;
+    gg_text_unref(&document->text);
+    document->text = whole;
+    if (error)
+        gg_document_lose(document, err.message);
+    else
+        document->lost = false;
+    document->revision = ++document->session->revisions;
+}
+
+gg_document *gg_document_open(gg_session *session, gg_str uri, gg_str language, int64_t version, gg_str text) {
+    gg_document *document = gg_document_peek(session, uri);
+    if (document) {
+        gg_log(GG_LOG_INFO, "didOpen of a document that is open: %s", document->uri);
+        gg_document_close(document);
+    }
     document = gg_calloc(1, sizeof(gg_document));
     document->session = session;
     document->uri = gg_str_dup(uri);
     document->path = gg_uri_to_path(uri);
     document->version = version;
     document->python = gg_str_is(language, "python") || gg_str_ends_with(uri, GG_STR(".py"));
-    document->text = opened;
     gg_list_push(&session->documents, document);
+    take_whole(document, text);
     gg_document_dirty(document);
     return document;
-}
-
-static void forget_tree(gg_document *document) {
-    gg_tree_unref(&document->tree);
-    document->tree_changes.len = 0;
 }
 
 void gg_document_close(gg_document *document) {
@@ -68,63 +91,121 @@ void gg_document_close(gg_document *document) {
     }
     forget_tree(document);
     gg_list_clear(&document->tree_changes);
-    gg_findings_unref(&document->findings);
+    gg__marks_clear(document);
+    gg_draft_free(document->draft);
     gg_text_unref(&document->text);
-    gg_free(document->marks);
     gg_free(document->uri);
     gg_free(document->path);
     gg_free(document);
 }
 
-static size_t mark_count(const gg_document *document) {
-    return document->findings ? document->findings->sites.len + document->findings->problem_count : 0;
+void gg_document_lose(gg_document *document, const char *why) {
+    if (document->lost) return;
+    document->lost = true;
+    gg_capture_cancel(document);
+    gg__marks_clear(document);
+    gg_document_dirty(document);
+    gg_show_message(document->session, 2, "graphglue: %s: %s. Nothing is said about it until it is opened anew.",
+                    document->uri, why);
 }
 
-/* Moves the marks over a change.  A finding whose line was edited fades until the next capture. */
-static void carry_marks(gg_document *document, gg_change change, const gg_text *before) {
-    uint32_t first = gg_text_position(before, change.span.start, GG_UTF8).line,
-             last = gg_text_position(before, change.span.end, GG_UTF8).line;
-    for (size_t i = 0; i < mark_count(document); i++) {
-        gg_mark *mark = &document->marks[i];
-        uint32_t top = gg_text_position(before, mark->span.start, GG_UTF8).line,
-                 bottom = gg_text_position(before, mark->span.end, GG_UTF8).line;
-        bool line_start = change.span.start == change.span.end &&
-                          change.span.end <= gg_text_line_start(before, top); /* lines pushed down */
-        bool whole_lines = last == top && change.span.end == gg_text_line_start(before, top);
-        if (!line_start && !whole_lines && first <= bottom && last >= top) mark->faded = true;
-        if (!gg_span_carry(&mark->span, change)) mark->faded = true;
+/* ---- changes -------------------------------------------------------------------------------------------------------- */
+
+/* One change in the place of two, `next` made after `first`; exact where next touches what first put there, else it covers both. */
+static gg_change merged(gg_change first, gg_change next) {
+    uint32_t put_end = first.span.start + first.new_len;
+    uint32_t low = first.span.start < next.span.start ? first.span.start : next.span.start,
+             high = put_end > next.span.end ? put_end : next.span.end;
+    return (gg_change){{low, high - first.new_len + (first.span.end - first.span.start)},
+                       high - low - (next.span.end - next.span.start) + next.new_len};
+}
+
+void gg_noted_add(gg_noted_list *list, gg_noted noted) {
+    if (list->items == NULL) list->len = list->cap = 0; /* it is empty: said to the analyzer */
+    if (list->len > 0) {
+        gg_noted *last = &list->items[list->len - 1];
+        bool touches = noted.change.span.start <= last->change.span.start + last->change.new_len &&
+                       noted.change.span.end >= last->change.span.start;
+        if (touches || list->len == MAX_NOTED_CHANGES) {
+            last->change = merged(last->change, noted.change);
+            last->over_lines = last->over_lines || noted.over_lines;
+            return;
+        }
     }
+    gg_list_push(list, noted);
 }
 
-int gg_document_change(gg_document *document, const gg_lsp_range *range, gg_str with, gg_error *err) {
-    gg_text *changed = NULL;
-    gg_str all = gg_text_bytes(document->text);
-    gg_span span = range ? gg_span_of(document->session, document->text, range) : (gg_span){0, (uint32_t)all.len};
-    int error = gg_text_replace(&changed, document->text, span, with, err);
+static bool continues(gg_str s, size_t at) {
+    return at < s.len && ((unsigned char)s.ptr[at] & 0xC0u) == 0x80u;
+}
+
+static size_t equal_head(gg_str a, gg_str b) {
+    enum { STEP = 256 };
+    size_t n = 0, most = a.len < b.len ? a.len : b.len;
+    while (n + STEP <= most && memcmp(a.ptr + n, b.ptr + n, STEP) == 0) n += STEP;
+    while (n < most && a.ptr[n] == b.ptr[n]) n++;
+    while (n > 0 && (continues(a, n) || continues(b, n))) n--;
+    return n;
+}
+
+static size_t equal_tail(gg_str a, gg_str b) {
+    enum { STEP = 256 };
+    size_t n = 0, most = a.len < b.len ? a.len : b.len;
+    while (n + STEP <= most && memcmp(a.ptr + a.len - n - STEP, b.ptr + b.len - n - STEP, STEP) == 0) n += STEP;
+    while (n < most && a.ptr[a.len - n - 1] == b.ptr[b.len - n - 1]) n++;
+    while (n > 0 && continues(a, a.len - n)) n--;
+    return n;
+}
+
+/* Leaves out of the change what it replaces by the same: a client that sends whole texts changes a word. */
+static void trim(gg_draft *draft, gg_span *span, gg_str *with) {
+    gg_str old = gg_draft_slice(draft, *span);
+    size_t head = equal_head(old, *with);
+    old = gg_str_slice(old, head, old.len);
+    *with = gg_str_slice(*with, head, with->len);
+    size_t tail = equal_tail(old, *with);
+    *with = gg_str_slice(*with, 0, with->len - tail);
+    *span = (gg_span){span->start + (uint32_t)head, span->end - (uint32_t)tail};
+}
+
+static gg_span span_in(gg_document *document, const gg_lsp_range *range) {
+    gg_draft *draft = document->draft;
+    if (range == NULL) return (gg_span){0, gg_draft_len(draft)};
+    gg_encoding encoding = document->session->encoding;
+    gg_position start = {(uint32_t)range->start.line, (uint32_t)range->start.character},
+                end = {(uint32_t)range->end.line, (uint32_t)range->end.character};
+    gg_span span = {gg_draft_offset(draft, start, encoding), gg_draft_offset(draft, end, encoding)};
+    return span.start <= span.end ? span : (gg_span){span.end, span.start};
+}
+
+static int apply(gg_document *document, const gg_lsp_text_document_content_change *c, gg_error *err) {
+    if (document->draft == NULL) document->draft = gg_draft_new(document->text);
+    gg_span span = span_in(document, c->range);
+    gg_str with = c->text;
+    trim(document->draft, &span, &with);
+    if (span.start == span.end && with.len == 0) return 0;
+    gg_noted noted = {{span, (uint32_t)with.len}, gg_draft_over_lines(document->draft, span)};
+    int error = gg_draft_replace(document->draft, span, with, err);
     if (error) return error;
-    gg_change change = {span, (uint32_t)with.len};
-    carry_marks(document, change, document->text);
-    if (document->capture) gg__capture_note_change(document->capture, change);
-    if (document->tree && document->tree_changes.len < MAX_NOTED_CHANGES)
-        gg_list_push(&document->tree_changes, change);
-    else
-        forget_tree(document);
-    gg_text_unref(&document->text);
-    document->text = changed;
+    document->revision = ++document->session->revisions;
+    gg__marks_carry(document, noted);
+    if (document->capture) gg__capture_note_change(document->capture, noted);
+    if (document->tree) gg_noted_add(&document->tree_changes, noted);
     return 0;
 }
 
-void gg_document_set_findings(gg_document *document, gg_findings *findings, const gg_change *since, size_t count) {
-    gg_findings_unref(&document->findings);
-    document->findings = findings;
-    document->findings_generation++;
-    gg_free(document->marks);
-    document->marks = gg_calloc(mark_count(document), sizeof(gg_mark));
-    for (size_t i = 0; i < mark_count(document); i++) {
-        size_t sites = findings->sites.len;
-        document->marks[i].span = i < sites ? findings->site_spans[i] : findings->problems[i - sites].span;
-        for (size_t j = 0; j < count; j++)
-            if (!gg_span_carry(&document->marks[i].span, since[j])) document->marks[i].faded = true;
+void gg_document_edit(gg_document *document, const gg_lsp_text_document_content_change *changes, uint32_t count,
+                      int64_t version) {
+    if (version <= document->version)
+        gg_log(GG_LOG_INFO, "%s went from version %lld to %lld", document->uri, (long long)document->version,
+               (long long)version);
+    document->version = version;
+    for (uint32_t i = 0; i < count; i++) {
+        gg_error err = {0};
+        if (document->lost && changes[i].range == NULL)
+            take_whole(document, changes[i].text);
+        else if (!document->lost && apply(document, &changes[i], &err) != 0)
+            gg_document_lose(document, err.message);
     }
     gg_document_dirty(document);
 }

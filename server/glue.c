@@ -4,7 +4,7 @@
 struct gg_glue {
     gg_session *session;
     char *uri;
-    int64_t version;
+    uint64_t revision; /* of the text that the edits are for */
     size_t site;
     const gg_rule *rule;
     void (*done)(void *data, const gg_glue_result *result);
@@ -22,11 +22,12 @@ struct gg_glue {
     json_t *verdict;
     gg_progress *progress;
     bool canceled, waiting;
+    atomic_bool stop; /* for the job: canceled */
 };
 
 static gg_document *document_of(gg_glue *glue) {
     gg_document *d = gg_document_find(glue->session, gg_str_from(glue->uri));
-    return d && d->version == glue->version ? d : NULL; /* another capture of the same text changes nothing */
+    return d && d->revision == glue->revision ? d : NULL; /* another capture of the same text changes nothing */
 }
 
 static void finish(gg_glue *glue, int error, const char *message, gg_str summary) {
@@ -80,11 +81,22 @@ static void on_frame(void *data, const char *op, const json_t *frame) {
     judge(glue, message ? message : status);
 }
 
+/* U+FFFD may stand for what no editor can send (protocol/message.c): it must not be put where the real thing is. */
+static bool moves_unknown(const gg_edits *edits) {
+    for (size_t i = 0; i < edits->list.len; i++)
+        if (gg_str_contains(edits->list.items[i].text, GG_STR("\xEF\xBF\xBD"))) return true;
+    return false;
+}
+
 static void make_edits(void *data) {
     gg_glue *glue = data;
     if (gg_parse_input_run(&glue->parse, &glue->tree, &glue->error) != 0) return;
     gg_rule_input in = {glue->tree, &glue->findings->sites.items[glue->site], glue->span};
     if (gg_repair_edits(glue->rule, &in, glue->arena, &glue->edits, &glue->error) != 0) return;
+    if (moves_unknown(&glue->edits)) {
+        gg_fail(&glue->error, GG_ENOMATCH, "the edit would move a character that is no text");
+        return;
+    }
     if (gg_edits_apply(&glue->edited, glue->parse.text, &glue->edits, &glue->error) != 0) glue->edited = NULL;
 }
 
@@ -106,8 +118,9 @@ static void on_edits(void *data) {
     gg_overlay_file *original = gg_calloc(session->documents.len, sizeof(gg_overlay_file));
     size_t count = 0;
     for (size_t i = 0; i < session->documents.len; i++) {
-        const gg_document *d = session->documents.items[i];
-        if (d->path && d->python) original[count++] = (gg_overlay_file){gg_str_from(d->path), gg_text_bytes(d->text)};
+        gg_document *d = session->documents.items[i];
+        if (d->path == NULL || !d->python || d->lost) continue;
+        original[count++] = (gg_overlay_file){gg_str_from(d->path), gg_text_bytes(gg_document_text(d))};
     }
     gg_overlay_file edited = {gg_str_from(document->path), gg_text_bytes(glue->edited)};
     gg_verify_request request = {.file = edited.file,
@@ -137,44 +150,74 @@ gg_glue *gg_glue_start(gg_document *document, size_t site, const gg_rule *rule,
     gg_glue *glue = gg_calloc(1, sizeof(gg_glue));
     *glue = (gg_glue){.session = session,
                       .uri = gg_str_dup(gg_str_from(document->uri)),
-                      .version = document->version,
+                      .revision = document->revision,
                       .site = site,
                       .rule = rule,
                       .done = done,
                       .data = data,
-                      .parse = gg_parse_input_of(document),
                       .findings = gg_findings_ref(document->findings),
                       .span = document->marks[site].span,
                       .arena = gg_arena_new()};
+    glue->parse = gg_parse_input_of(document, &glue->stop);
     session->glues++;
     glue->progress = gg_progress_start(session, "graphglue: verifying the edit", on_progress_cancel, glue);
     gg_job_start(session, make_edits, on_edits, glue);
     return glue;
 }
 
+json_t *gg_glue_offer(const gg_document *document, size_t site, const gg_rule *rule) {
+    gg_span span = document->marks[site].span;
+    gg_str id = document->findings->sites.items[site].id;
+    return json_pack("{s:s, s:I, s:s%, s:i, s:i, s:s}", "uri", document->uri, "revision",
+                     (json_int_t)document->revision, "site", id.ptr, id.len, "start", (int)span.start, "end",
+                     (int)span.end, "rule", rule->code);
+}
+
+/* The site that was offered to be mended: the same break at the same place of the same text, whichever capture found it. */
+static size_t site_offered(const gg_document *document, gg_str id, gg_span span) {
+    const gg_findings *f = document->findings;
+    for (size_t i = 0; f && i < f->sites.len; i++) {
+        gg_mark mark = document->marks[i];
+        if (f->local[i] && !mark.faded && !mark.gone && mark.span.start == span.start && mark.span.end == span.end &&
+            gg_str_equal(f->sites.items[i].id, id))
+            return i;
+    }
+    return SIZE_MAX;
+}
+
 gg_glue *gg_glue_start_from(gg_session *session, const json_t *action,
                             void (*done)(void *data, const gg_glue_result *result), void *data, gg_error *err) {
     const char *uri = json_string_value(json_object_get(action, "uri")),
-               *code = json_string_value(json_object_get(action, "rule"));
-    const json_t *version = json_object_get(action, "version"), *generation = json_object_get(action, "generation");
-    const json_t *site = json_object_get(action, "site");
+               *code = json_string_value(json_object_get(action, "rule")),
+               *site = json_string_value(json_object_get(action, "site"));
+    const json_t *revision = json_object_get(action, "revision"), *start = json_object_get(action, "start"),
+                 *end = json_object_get(action, "end");
     const gg_rule *rule = code ? gg_rule_find(gg_str_from(code)) : NULL;
-    if (uri == NULL || rule == NULL || !json_is_integer(version) || !json_is_integer(generation) ||
-        !json_is_integer(site) || json_integer_value(site) < 0) {
-        gg_fail(err, GG_EPARAMS, "the action's data wants uri, version, generation, site and rule");
+    if (uri == NULL || rule == NULL || site == NULL || !json_is_integer(revision) || !json_is_integer(start) ||
+        !json_is_integer(end)) {
+        gg_fail(err, GG_EPARAMS, "the action's data wants uri, revision, site, start, end and rule");
         return NULL;
     }
     gg_document *document = gg_document_find(session, gg_str_from(uri));
-    if (document == NULL || document->version != json_integer_value(version) ||
-        document->findings_generation != (uint64_t)json_integer_value(generation)) {
+    bool same = document && document->revision == (uint64_t)json_integer_value(revision);
+    gg_span span = {(uint32_t)json_integer_value(start), (uint32_t)json_integer_value(end)};
+    size_t index = same ? site_offered(document, gg_str_from(site), span) : SIZE_MAX;
+    if (index == SIZE_MAX) {
         gg_fail(err, GG_ESTALE, "the document changed since the action was offered");
         return NULL;
     }
-    return gg_glue_start(document, (size_t)json_integer_value(site), rule, done, data, err);
+    return gg_glue_start(document, index, rule, done, data, err);
+}
+
+void gg_glue_refuse(gg_call *call, int error, const char *message) {
+    if (error == GG_ESTALE || error == GG_EFAILED || error == GG_ENOMATCH)
+        gg_show_message(call->session, 2, "graphglue: not applied. %s", message);
+    gg_call_fail(call, error, "%s", message);
 }
 
 void gg_glue_cancel(gg_glue *glue) {
     glue->canceled = true;
+    atomic_store(&glue->stop, true);
     if (glue->waiting) gg_worker_cancel(glue->worker, glue->job);
 }
 

@@ -1,41 +1,74 @@
-/* CPU-bound work off the loop, in libuv's thread pool, on immutable snapshots.  Started and finished on the loop thread. */
+/* CPU-bound work off the loop, in libuv's thread pool, on immutable snapshots.  Started and finished on the loop thread.
+ *
+ * The pool is shared with the reading of files and of large messages, so that analysis never takes all of its threads. */
 #include "server/session.h"
 
-typedef struct job {
+enum { MAX_RUNNING = 3 }; /* the pool has 4 threads */
+
+typedef struct gg_job {
     uv_work_t request;
     gg_session *session;
     void (*work)(void *data), (*done)(void *data);
     void *data;
-} job;
+    bool first;
+} gg_job;
 
 static void on_work(uv_work_t *request) {
-    job *j = request->data;
+    gg_job *j = request->data;
     j->work(j->data);
 }
 
+static void on_done(uv_work_t *request, int status);
+
+static void run(gg_job *j) {
+    if (!j->first) j->session->running_jobs++;
+    uv_queue_work(&j->session->loop, &j->request, on_work, on_done);
+}
+
 static void on_done(uv_work_t *request, int status) {
-    job *j = request->data;
+    gg_job *j = request->data;
+    gg_session *session = j->session;
     (void)
         status; /* jobs are never canceled before they began: they are short, and done() must release what they hold */
-    j->session->jobs--;
+    session->jobs--;
+    if (!j->first) session->running_jobs--;
+    if (session->waiting_jobs.len && session->running_jobs < MAX_RUNNING) {
+        gg_job *next = session->waiting_jobs.items[0];
+        gg_list_remove(&session->waiting_jobs, 0);
+        run(next);
+    }
     j->done(j->data);
     gg_free(j);
 }
 
-void gg_job_start(gg_session *session, void (*work)(void *data), void (*done)(void *data), void *data) {
-    job *j = gg_calloc(1, sizeof(job));
-    *j = (job){.session = session, .work = work, .done = done, .data = data};
+static gg_job *new_job(gg_session *session, void (*work)(void *data), void (*done)(void *data), void *data) {
+    gg_job *j = gg_calloc(1, sizeof(gg_job));
+    *j = (gg_job){.session = session, .work = work, .done = done, .data = data};
     j->request.data = j;
     session->jobs++;
-    uv_queue_work(&session->loop, &j->request, on_work, on_done);
+    return j;
 }
 
-gg_parse_input gg_parse_input_of(const gg_document *document) {
-    gg_parse_input input = {.text = gg_text_ref(document->text)};
+void gg_job_start(gg_session *session, void (*work)(void *data), void (*done)(void *data), void *data) {
+    gg_job *j = new_job(session, work, done, data);
+    if (session->running_jobs < MAX_RUNNING)
+        run(j);
+    else
+        gg_list_push(&session->waiting_jobs, j);
+}
+
+void gg_job_start_first(gg_session *session, void (*work)(void *data), void (*done)(void *data), void *data) {
+    gg_job *j = new_job(session, work, done, data);
+    j->first = true;
+    run(j);
+}
+
+gg_parse_input gg_parse_input_of(gg_document *document, const atomic_bool *cancel) {
+    gg_parse_input input = {.text = gg_text_ref(gg_document_text(document)), .cancel = cancel};
     if (document->tree) input.old = gg_tree_ref(document->tree);
     input.change_count = document->tree_changes.len;
     input.changes = gg_calloc(input.change_count, sizeof(gg_change));
-    if (input.change_count) memcpy(input.changes, document->tree_changes.items, input.change_count * sizeof(gg_change));
+    for (size_t i = 0; i < input.change_count; i++) input.changes[i] = document->tree_changes.items[i].change;
     return input;
 }
 
@@ -44,7 +77,7 @@ int gg_parse_input_run(const gg_parse_input *input, gg_tree **tree_out, gg_error
         *tree_out = gg_tree_ref(input->old);
         return 0;
     }
-    return gg_tree_parse(tree_out, input->text, input->old, input->changes, input->change_count, NULL, err);
+    return gg_tree_parse(tree_out, input->text, input->old, input->changes, input->change_count, input->cancel, err);
 }
 
 void gg_parse_input_clear(gg_parse_input *input) {
@@ -54,7 +87,7 @@ void gg_parse_input_clear(gg_parse_input *input) {
 }
 
 void gg_document_offer_tree(gg_document *document, const gg_tree *tree) {
-    if (tree == NULL || document->closed || gg_tree_text(tree) != document->text) return;
+    if (tree == NULL || document->closed || gg_tree_text(tree) != gg_document_text(document)) return;
     gg_tree_unref(&document->tree);
     document->tree = gg_tree_ref(tree);
     document->tree_changes.len = 0;

@@ -1,8 +1,11 @@
 /* graphglue-lsp: arguments; everything else is behind server/gg_server.h. */
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "server/gg_server.h"
 
@@ -14,6 +17,7 @@ static const struct command {
     {"check", gg_cli_check, "show the graph breaks of files"},
     {"fix", gg_cli_fix, "mend graph breaks with proved edits"},
     {"explain", gg_cli_explain, "say what a graph break is"},
+    {"record", gg_cli_record, "run a program and keep example inputs of its modules"},
     {"doctor", gg_cli_doctor, "say which Python and torch are used and what is missing"},
 };
 
@@ -26,6 +30,21 @@ static int usage(FILE *out) {
     return out == stdout ? 0 : 2;
 }
 
+static int unknown(const char *arg) {
+    fprintf(stderr, "graphglue-lsp: unknown %s '%s'", arg[0] == '-' ? "option" : "command", arg);
+    for (size_t i = 0; i < GG_COUNT(commands); i++)
+        if (gg_cli_is_near(arg, commands[i].name)) {
+            fprintf(stderr, ": did you mean '%s'?\n", commands[i].name);
+            return 2;
+        }
+    if (strchr(arg, '/') || gg_str_ends_with(gg_str_from(arg), GG_STR(".py"))) {
+        fprintf(stderr, ": did you mean 'graphglue-lsp check %s'?\n", arg);
+        return 2;
+    }
+    fputs("\n\n", stderr);
+    return usage(stderr);
+}
+
 static bool set_level(const char *name) {
     gg_log_level level;
     if (name == NULL || !gg_log_parse_level(name, &level)) return false;
@@ -33,9 +52,17 @@ static bool set_level(const char *name) {
     return true;
 }
 
+/* A standard descriptor that is closed would be given to the next file that is opened.  What is put there instead cannot be used either. */
+static void hold_standard_descriptors(void) {
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+            (void)open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY); /* the lowest number that is free: fd */
+}
+
 int main(int argc, char **argv) {
     gg_server_settings settings = {0};
     bool stdio = false;
+    hold_standard_descriptors();
     signal(SIGPIPE, SIG_IGN); /* a reader that went away is an error of the write */
     if (getenv("GRAPHGLUE_LOG")) (void)set_level(getenv("GRAPHGLUE_LOG"));
     for (int i = 1; i < argc; i++) {
@@ -44,7 +71,7 @@ int main(int argc, char **argv) {
             stdio = true;
         else if (strcmp(arg, "--test") == 0)
             settings.test = true;
-        else if (strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0)
+        else if (strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0 || strcmp(arg, "help") == 0)
             return usage(stdout);
         else if (strcmp(arg, "--version") == 0) {
             puts("graphglue-lsp " GG_VERSION);
@@ -59,8 +86,7 @@ int main(int argc, char **argv) {
         } else {
             for (size_t j = 0; j < GG_COUNT(commands) && !stdio; j++)
                 if (strcmp(arg, commands[j].name) == 0) return commands[j].run(argc - i, argv + i);
-            fprintf(stderr, "graphglue-lsp: unknown %s '%s'\n\n", arg[0] == '-' ? "option" : "command", arg);
-            return usage(stderr);
+            return unknown(arg);
         }
     }
     return stdio ? gg_server_run(&settings) : usage(stderr);

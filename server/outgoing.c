@@ -29,7 +29,16 @@ void gg_send_take(gg_session *session, json_t *message_take) {
     json_decref(message_take);
 }
 
+/* Once it has answered shutdown the server says nothing more of itself. */
+static bool may_speak(const gg_session *session) {
+    return session->transport && session->state != GG_STATE_SHUTDOWN;
+}
+
 void gg_notify_take(gg_session *session, const char *method, json_t *params_take) {
+    if (!may_speak(session)) {
+        json_decref(params_take);
+        return;
+    }
     gg_send_take(session, gg_message_notification_take(method, params_take));
 }
 
@@ -57,7 +66,7 @@ static void on_deadline(uv_timer_t *timer) {
 }
 
 void gg_request_take(gg_session *session, const char *method, json_t *params_take, gg_on_response done, void *data) {
-    if (session->transport == NULL) {
+    if (!may_speak(session)) {
         json_decref(params_take);
         return;
     }

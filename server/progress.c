@@ -49,13 +49,14 @@ static void on_created(void *data, const json_t *result, const json_t *error) {
         release(p);
         return;
     }
-    if (error || p->session->state == GG_STATE_EXITING) return;
+    if (error || p->session->state != GG_STATE_INITIALIZED) return;
     p->state = SHOWN;
     send_value(p, "begin", p->title, p->message);
 }
 
 static void on_time(uv_timer_t *timer) {
     gg_progress *p = timer->data;
+    if (p->session->state != GG_STATE_INITIALIZED) return; /* nothing is asked any more, so no answer would come */
     p->state = CREATING;
     p->creating = true;
     gg_request_take(p->session, "window/workDoneProgress/create", json_pack("{s:I}", "token", p->token), on_created, p);
@@ -101,5 +102,10 @@ void gg_progress_cancel(gg_session *session, gg_token token) {
 }
 
 void gg_progress_close_all(gg_session *session) { /* whoever began one ends it; none is shown any more */
-    for (size_t i = 0; i < session->progresses.len; i++) uv_timer_stop(&session->progresses.items[i]->timer);
+    for (size_t i = 0; i < session->progresses.len; i++) {
+        gg_progress *p = session->progresses.items[i];
+        uv_timer_stop(&p->timer);
+        if (p->state == SHOWN) send_value(p, "end", NULL, NULL);
+        if (p->state != CREATING) p->state = WAITING;
+    }
 }

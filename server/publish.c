@@ -58,7 +58,7 @@ json_t *gg_diagnostics_json(const gg_document *document) {
     json_t *array = json_array();
     if (!document->python) return array;
     if (!session->settings.trusted) {
-        gg_mark top = {{0, 0}, false};
+        gg_mark top = {.span = {0, 0}};
         json_array_append_new(
             array, base(document, top, INFORMATION, GG_STR("untrusted"),
                         GG_STR("graphglue runs your code to find graph breaks, and this workspace is not trusted. To "
@@ -66,11 +66,13 @@ json_t *gg_diagnostics_json(const gg_document *document) {
         return array;
     }
     const gg_findings *f = document->findings;
-    for (size_t i = 0; f && i < f->sites.len; i++) json_array_append_new(array, gg_diagnostic_of_site(document, i));
+    for (size_t i = 0; f && i < f->sites.len; i++)
+        if (!document->marks[i].gone) json_array_append_new(array, gg_diagnostic_of_site(document, i));
     for (size_t i = 0; f && i < f->problem_count; i++) {
         const gg_problem *p = &f->problems[i];
-        json_array_append_new(
-            array, base(document, document->marks[f->sites.len + i], p->severity, gg_str_from(p->code), p->message));
+        gg_mark mark = document->marks[f->sites.len + i];
+        if (!mark.gone)
+            json_array_append_new(array, base(document, mark, p->severity, gg_str_from(p->code), p->message));
     }
     return array;
 }
@@ -81,6 +83,7 @@ void gg_publish_dirty(gg_session *session) {
         if (!d->dirty) continue;
         d->dirty = false;
         if (session->pulls) continue;
+        gg_document_text(d);
         gg_notify_take(session, "textDocument/publishDiagnostics",
                        json_pack("{s:s, s:I, s:o}", "uri", d->uri, "version", (json_int_t)d->version, "diagnostics",
                                  gg_diagnostics_json(d)));

@@ -1,7 +1,7 @@
 /* The session's life: loop, settings, capabilities, shutdown.  Loop thread only.
  *
- * Shutdown: stop reading → cancel captures and calls → wait for jobs (they hold snapshots) → close every handle → the loop must close
- * empty. */
+ * Exit: stop reading → cancel captures and calls → end the workers → wait for jobs (they hold snapshots), for a bounded time → close every
+ * handle → the loop must close empty. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -71,10 +71,8 @@ static void read_run(gg_session *session, const json_t *run) {
     tell_wrong(session, "capture.run", "onSave, onType or manual");
 }
 
-/* Another interpreter: what runs in the old one is given up and begun anew. */
-static void change_python(gg_session *session, const char *python) {
-    gg_free(session->settings.python);
-    session->settings.python = gg_str_dup(gg_str_from(python));
+/* Another interpreter, or another machine: what runs in the old one is given up and begun anew. */
+static void restart_workers(gg_session *session) {
     for (size_t i = 0; i < session->documents.len; i++) {
         gg_document *d = session->documents.items[i];
         bool again = d->capture != NULL || d->capture_again || d->findings != NULL;
@@ -85,6 +83,41 @@ static void change_python(gg_session *session, const char *python) {
     gg_captures_wanted(session);
 }
 
+static bool read_python(gg_session *session, const json_t *python) {
+    gg_settings *s = &session->settings;
+    if (python && !json_is_null(python) && !json_is_string(python))
+        tell_wrong(session, "python", "the path of an interpreter");
+    if (!json_is_string(python) || (s->python && strcmp(s->python, json_string_value(python)) == 0)) return false;
+    gg_free(s->python);
+    s->python = gg_str_dup(gg_str_from(json_string_value(python)));
+    return true;
+}
+
+/* True when the worker is another one now.  The keys are merged one by one into what was said before. */
+static bool read_worker(gg_session *session, const json_t *given) {
+    gg_settings *s = &session->settings;
+    gg_remote remote;
+    gg_error err = {0};
+    if (given == NULL || json_is_null(given)) return false;
+    json_t *merged = s->worker ? json_copy(s->worker) : json_object(), *value;
+    const char *key;
+    if (!json_is_object(given)) tell_wrong(session, "worker", "an object");
+    json_object_foreach((json_t *)given, key, value) if (!json_is_null(value)) json_object_set(merged, key, value);
+    bool changed = !json_equal(merged, s->worker);
+    if (changed && gg_remote_read(&remote, merged, &err) != 0) {
+        gg_show_message(session, 2, "graphglue: the setting graphglue.%s; it is left as it was", err.message);
+        changed = false;
+    }
+    if (changed) {
+        gg_remote_clear(&s->remote);
+        s->remote = remote;
+        json_decref(s->worker);
+        s->worker = json_incref(merged);
+    }
+    json_decref(merged);
+    return changed;
+}
+
 /* A key that is absent or null leaves its setting as it is.  Trust is none of them: a workspace may carry settings, and must not be able to
  * allow itself to be run. */
 void gg_session_settings(gg_session *session, const json_t *settings) {
@@ -92,17 +125,18 @@ void gg_session_settings(gg_session *session, const json_t *settings) {
     const json_t *python = json_object_get(settings, "python"), *capture = json_object_get(settings, "capture");
     const json_t *run = json_object_get(capture, "run"), *timeout = json_object_get(capture, "timeout");
     const json_t *safety = json_object_get(settings, "maxSafety");
-    if (json_is_string(python)) {
-        if (s->python == NULL || strcmp(s->python, json_string_value(python)) != 0)
-            change_python(session, json_string_value(python));
-    } else if (python && !json_is_null(python)) {
-        tell_wrong(session, "python", "the path of an interpreter");
-    }
+    bool other_python = read_python(session, python);
+    if (read_worker(session, json_object_get(settings, "worker")) || other_python) restart_workers(session);
     if (run && !json_is_null(run)) read_run(session, run);
     if (json_is_number(timeout) && json_number_value(timeout) >= 1 && json_number_value(timeout) <= 86400)
         s->timeout_ms = (uint32_t)(json_number_value(timeout) * 1000);
     else if (timeout && !json_is_null(timeout))
         tell_wrong(session, "capture.timeout", "seconds, from 1 to 86400");
+    const json_t *store = json_object_get(capture, "store");
+    if (json_is_boolean(store))
+        s->store = json_is_true(store);
+    else if (store && !json_is_null(store))
+        tell_wrong(session, "capture.store", "true or false");
     const char *class = json_string_value(safety);
     if (safety && !json_is_null(safety) && (class == NULL || !gg_safety_parse(class, &s->max_safety)))
         tell_wrong(session, "maxSafety", "exact, effects, numeric or config");
@@ -163,24 +197,51 @@ static void on_parent_check(uv_timer_t *timer) {
     }
 }
 
+static void on_signal(uv_signal_t *handle, int number) {
+    gg_session *session = handle->data;
+    gg_log(GG_LOG_INFO, "leaving on signal %d", number);
+    gg_session_exit(session, session->state == GG_STATE_SHUTDOWN ? 0 : 1);
+}
+
+/* The workers are process groups of their own: a signal that ends the server must end them too. */
+static void watch_signals(gg_session *session) {
+    static const int numbers[GG_LEAVE_SIGNALS] = {SIGTERM, SIGINT, SIGHUP};
+    for (size_t i = 0; i < GG_COUNT(numbers); i++) {
+        uv_signal_t *handle = &session->signals[i];
+        struct sigaction now;
+        uv_signal_init(&session->loop, handle);
+        handle->data = session;
+        if (sigaction(numbers[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN) /* nohup */
+            uv_signal_start(handle, on_signal, numbers[i]);
+    }
+}
+
 static void close_all(gg_session *session) {
-    uv_handle_t *handles[] = {(uv_handle_t *)&session->flush, (uv_handle_t *)&session->parent_watch,
-                              (uv_handle_t *)&session->leave, (uv_handle_t *)&session->prepare};
+    uv_handle_t *handles[] = {(uv_handle_t *)&session->flush,      (uv_handle_t *)&session->parent_watch,
+                              (uv_handle_t *)&session->prepare,    (uv_handle_t *)&session->signals[0],
+                              (uv_handle_t *)&session->signals[1], (uv_handle_t *)&session->signals[2]};
     for (size_t i = 0; i < GG_COUNT(handles); i++)
         if (!uv_is_closing(handles[i])) uv_close(handles[i], NULL);
 }
 
-/* Called again and again until nothing is left that needs the loop. */
+/* Called again and again until nothing is left that needs the loop.  A thread cannot be ended, so one that does not come back in time
+ * (a file system that hangs) is left behind with the process: the workers are dead by then. */
 static void on_leave(uv_timer_t *timer) {
     gg_session *session = timer->data;
+    if (uv_now(&session->loop) - session->left_at_ms >= LEAVE_DEADLINE_MS) {
+        gg_log(GG_LOG_WARNING, "left with work unfinished: %u jobs, %u captures", session->jobs, session->captures);
+        _exit(session->exit_status);
+    }
     if (session->jobs || session->captures || session->glues || session->closing_workers) return;
     close_all(session);
+    uv_unref((uv_handle_t *)timer); /* it still fires while something else keeps the loop alive */
 }
 
 void gg_session_exit(gg_session *session, int status) {
     if (session->state == GG_STATE_EXITING) return;
     session->state = GG_STATE_EXITING;
     session->exit_status = status;
+    session->left_at_ms = uv_now(&session->loop);
     session->syncs.len = 0;
     while (session->documents.len) gg_document_close(session->documents.items[0]);
     while (session->calls.len) {
@@ -204,15 +265,20 @@ static void release(gg_session *session) {
     gg_list_clear(&session->syncs);
     gg_list_clear(&session->outgoing);
     gg_list_clear(&session->progresses);
+    gg_list_clear(&session->waiting_jobs);
     gg_free(session->settings.python);
+    gg_remote_clear(&session->settings.remote);
+    json_decref(session->settings.worker);
     gg_frame_reader_free(session->reader);
 }
 
 int gg_server_run(const gg_server_settings *settings) {
     gg_session session = {.options = settings, .encoding = GG_UTF16, .exit_status = 1};
+    gg_log_never_wait();
     session.parent_pid = getppid();
     session.client_pid = (pid_t)settings->parent_pid;
     session.settings.timeout_ms = DEFAULT_TIMEOUT_MS;
+    session.settings.store = true;
     session.settings.max_safety = GG_SAFETY_EFFECTS;
     session.reader = gg_frame_reader_new(GG_MAX_MESSAGE_BYTES);
     uv_loop_init(&session.loop);
@@ -223,9 +289,12 @@ int gg_server_run(const gg_server_settings *settings) {
     uv_prepare_init(&session.loop, &session.prepare);
     session.flush.data = session.parent_watch.data = session.leave.data = session.prepare.data = &session;
     session.flush.timer_cb = on_flush;
+    watch_signals(&session);
     session.transport = gg_transport_new(&session);
     uv_prepare_start(&session.prepare, on_turn);
     uv_timer_start(&session.parent_watch, on_parent_check, PARENT_CHECK_MS, PARENT_CHECK_MS);
+    uv_run(&session.loop, UV_RUN_DEFAULT);
+    uv_close((uv_handle_t *)&session.leave, NULL);
     uv_run(&session.loop, UV_RUN_DEFAULT);
     int status = session.exit_status;
     if (uv_loop_close(&session.loop) != 0) {

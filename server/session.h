@@ -4,13 +4,11 @@
 
 #include <uv.h>
 
-#include "protocol/gg_protocol.h"
-#include "repair/gg_repair.h"
+#include "server/documents.h"
 #include "server/gg_server.h"
 #include "server/python.h"
 #include "server/worker.h"
 
-typedef struct gg_session gg_session;
 typedef struct gg_call gg_call;
 
 /* ---- client capabilities: bit ↔ JSON path (caps.def) ----------------------------------------------------------------- */
@@ -22,80 +20,24 @@ enum gg_cap_ordinal {
 };
 #define GG_HAS(session, name) (((session)->caps >> GG__CAP_##name) & 1u)
 
-/* ---- findings: what a capture said of one document --------------------------------------------------------------------- */
-typedef struct gg_problem { /* an entry that could not be captured, or a file that could not be run */
-    gg_span span;
-    int severity; /* LSP's */
-    const char *code;
-    gg_str message;
-} gg_problem;
-
-/* Immutable once made; reference counted on the loop thread, read by jobs that hold a reference. */
-typedef struct gg_findings {
-    unsigned refs;
-    gg_arena *arena;
-    gg_text *text; /* captured */
-    gg_tree *tree; /* of that text */
-    gg_site_list sites;
-    gg_span *site_spans; /* in text: the site's own, or its entry's when it lies elsewhere */
-    bool *local;         /* the site lies in this document */
-    gg_problem *problems;
-    size_t problem_count;
-    gg_entry *entries;
-    size_t entry_count;
-} gg_findings;
-
-gg_findings *gg_findings_ref(gg_findings *findings);
-void gg_findings_unref(gg_findings **findings);
-
-/* ---- documents ------------------------------------------------------------------------------------------------------------- */
-typedef struct gg_mark {
-    gg_span span;
-    bool faded;
-} gg_mark; /* where a finding is now; faded: its line was edited */
-
-typedef struct gg_document {
-    gg_session *session;
-    char *uri, *path; /* path NULL for documents that are no files */
-    int64_t version;
-    bool python;
-    gg_text *text;
-    gg_tree *tree;                   /* of an older or the same text */
-    GG_LIST(gg_change) tree_changes; /* since tree */
-    gg_findings *findings;
-    gg_mark *marks;      /* sites, then problems */
-    uint64_t generation; /* of findings and marks together: names a pull result, dates a code action */
-    uint64_t findings_generation;
-    bool dirty; /* must be published */
-    bool closed;
-    struct gg_capture *capture;
-    bool capture_again; /* when the one that runs, or the question for settings, is done */
-} gg_document;
-
-gg_document *gg_document_find(gg_session *session, gg_str uri);
-gg_document *gg_document_open(gg_session *session, gg_str uri, gg_str language, int64_t version, gg_str text,
-                              gg_error *err);
-void gg_document_close(gg_document *document);
-/* One change, in the negotiated encoding; range NULL replaces all. */
-int gg_document_change(gg_document *document, const gg_lsp_range *range, gg_str text, gg_error *err) GG_MUST_USE;
-void gg_document_set_findings(gg_document *document, gg_findings *findings, const gg_change *since,
-                              size_t count); /* takes the ref */
-void gg_document_dirty(gg_document *document);
-
 /* ---- workspaces: one worker each ------------------------------------------------------------------------------------------- */
 typedef struct gg_workspace {
     gg_session *session;
     char *folder;
     gg_worker *worker; /* NULL until something must run */
     gg_registry *registry;
-    char *error; /* why no worker can be had; NULL when one can */
+    char *python; /* what the worker runs; NULL without one */
+    char *error;  /* why no worker can be had; NULL when one can */
+    bool opened;  /* by the client, not made up for a file that lies in none */
     bool removed;
 } gg_workspace;
 
 gg_workspace *gg_workspace_of(gg_session *session, const char *path);
 /* Starts the worker's process if need be; NULL with words in workspace->error. */
 gg_worker *gg_workspace_worker(gg_workspace *workspace);
-void gg_workspaces_restart(gg_session *session); /* settings changed */
+/* Torch's registry of breaks, read once; NULL: not known. */
+void gg_workspace_use_registry(gg_workspace *workspace, const gg_worker_info *info); /* the first one stays */
+void gg_workspaces_restart(gg_session *session);                                     /* settings changed */
 void gg_workspace_change(gg_session *session, const char *folder, bool added);
 void gg_workspace_free(gg_workspace *workspace);
 
@@ -103,11 +45,16 @@ typedef enum gg_run { GG_RUN_ON_SAVE, GG_RUN_ON_TYPE, GG_RUN_MANUAL } gg_run;
 
 typedef struct gg_settings {
     char *python;
+    gg_remote remote; /* read from `worker`, the object of that name (NULL: none was given) */
+    json_t *worker;
     bool trusted; /* said once, in initialize */
     gg_run run;
+    bool store; /* results of captures under .graphglue/ */
     uint32_t timeout_ms;
     gg_safety max_safety;
 } gg_settings;
+
+enum { GG_LEAVE_SIGNALS = 3 }; /* SIGTERM, SIGINT, SIGHUP */
 
 struct gg_session {
     uv_loop_t loop;
@@ -120,18 +67,23 @@ struct gg_session {
     bool pulls; /* diagnostics are asked for, not pushed */
     gg_settings settings;
     GG_LIST(gg_document *) documents;
+    uint64_t revisions; /* counts texts and findings; none is named the same twice */
     GG_LIST(gg_workspace *) workspaces;
     GG_LIST(gg_call *) calls; /* pending requests */
     GG_LIST(gg_call *) syncs; /* gg/sync, answered when all is quiet */
     GG_LIST(struct gg_outgoing *) outgoing;
     GG_LIST(struct gg_progress *) progresses;
     json_int_t next_id;
+    GG_LIST(struct gg_job *) waiting_jobs;
+    unsigned running_jobs;
     unsigned jobs, captures, glues, closing_workers;
     unsigned asking; /* workspace/configuration is awaited: captures wait for it, it may name another interpreter */
     uv_timer_t flush, parent_watch, leave;
     uv_prepare_t prepare;
-    struct gg_transport *transport;
+    uv_signal_t signals[GG_LEAVE_SIGNALS];
+    struct gg_transport *transport; /* NULL once the session ended */
     const char *last_method;
+    uint64_t left_at_ms; /* uv_now's, of the exit */
     uint64_t turn_wall_ns, turn_idle_ns, turn_cpu_ns;
     long turn_switches;
     uint64_t stalls, longest_turn_us;
@@ -164,7 +116,15 @@ struct gg_call {
     void *work;
 };
 
-void gg_dispatch(gg_session *session, gg_str body);
+/* A message as it came: what it says, or why it says nothing. */
+typedef struct gg_incoming {
+    gg_message message;
+    int error;
+    gg_error why;
+    bool mended; /* a document's text that is no UTF-8, read for its name only */
+} gg_incoming;
+void gg_incoming_read(gg_incoming *out, gg_str body); /* any thread */
+void gg_dispatch_take(gg_session *session, gg_incoming *incoming);
 void gg_call_reply_take(gg_call *call, json_t *result_take);
 void gg_call_fail(gg_call *call, int code, const char *format, ...) GG_PRINTF(3, 4);
 /* The pending call, or NULL once it was canceled: a job keeps the id of its call, not the call. */
@@ -176,6 +136,7 @@ json_t *gg_methods_capabilities(const gg_session *session);
 void gg_send_take(gg_session *session, json_t *message_take);
 void gg_notify_take(gg_session *session, const char *method, json_t *params_take);
 typedef void (*gg_on_response)(void *data, const json_t *result, const json_t *error);
+/* done (may be NULL) is called once, from a later turn; never when the session was shut down already. */
 void gg_request_take(gg_session *session, const char *method, json_t *params_take, gg_on_response done, void *data);
 void gg_outgoing_answer(gg_session *session, const gg_message *message);
 void gg_outgoing_end(gg_session *session); /* every wait ends with an error */
@@ -183,14 +144,17 @@ void gg_show_message(gg_session *session, int type, const char *format, ...) GG_
 
 /* ---- jobs: CPU-bound work off the loop ---------------------------------------------------------------------------------- */
 void gg_job_start(gg_session *session, void (*work)(void *data), void (*done)(void *data), void *data);
+/* For what the client's next message waits on: comes before those that wait, and one thread is always left for it. */
+void gg_job_start_first(gg_session *session, void (*work)(void *data), void (*done)(void *data), void *data);
 /* Brings a document's tree up to its text: `tree_out` is a new reference.  Any thread. */
 typedef struct gg_parse_input {
     gg_text *text;
     gg_tree *old;
     gg_change *changes;
     size_t change_count;
+    const atomic_bool *cancel; /* borrowed; NULL: it is not canceled */
 } gg_parse_input;
-gg_parse_input gg_parse_input_of(const gg_document *document);
+gg_parse_input gg_parse_input_of(gg_document *document, const atomic_bool *cancel);
 int gg_parse_input_run(const gg_parse_input *input, gg_tree **tree_out, gg_error *err);
 void gg_parse_input_clear(gg_parse_input *input);
 void gg_document_offer_tree(gg_document *document, const gg_tree *tree); /* kept when it is the text's */
@@ -220,10 +184,13 @@ typedef struct gg_glue gg_glue;
 /* Verifies a rule's edits for a site; done is called once, from a later turn. NULL with err when it cannot begin. */
 gg_glue *gg_glue_start(gg_document *document, size_t site, const gg_rule *rule,
                        void (*done)(void *data, const gg_glue_result *result), void *data, gg_error *err);
-/* As above, from a code action's data {uri, version, generation, site, rule}. */
+/* As above, from a code action's data, as gg_glue_offer made it. */
 gg_glue *gg_glue_start_from(gg_session *session, const json_t *action,
                             void (*done)(void *data, const gg_glue_result *result), void *data, gg_error *err);
+json_t *gg_glue_offer(const gg_document *document, size_t site, const gg_rule *rule);
 void gg_glue_cancel(gg_glue *glue); /* its done follows */
+/* Fails the call, and tells the user why nothing was applied, unless the user gave it up. */
+void gg_glue_refuse(gg_call *call, int error, const char *message);
 /* {"documentChanges"|"changes": …}; new reference. */
 json_t *gg_workspace_edit_json(const gg_session *session, const gg_document *document, const gg_edits *edits);
 
@@ -242,13 +209,15 @@ void gg_session_warm(gg_session *session);         /* starts the workers, so tha
 void gg_session_ask_settings(gg_session *session); /* when the client can be asked; captures wait for the answer */
 void gg_session_settings(gg_session *session, const json_t *settings); /* reads what is there, keeps the rest */
 void gg_session_read_caps(gg_session *session, const json_t *capabilities);
-void gg__capture_note_change(struct gg_capture *capture, gg_change change);
+void gg__capture_note_change(struct gg_capture *capture, gg_noted noted);
 void gg_session_exit(gg_session *session, int status);
 bool gg_session_quiet(const gg_session *session);
 void gg_watchdog_turn(gg_session *session);
 
 struct gg_transport *gg_transport_new(gg_session *session);
+/* Never fails and never ends the session itself: that follows in a turn of its own. */
 void gg_transport_write(struct gg_transport *transport, gg_str bytes);
+/* What waits is still written, for a bounded time. */
 void gg_transport_close(struct gg_transport *transport);
 
 #endif

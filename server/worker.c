@@ -1,74 +1,25 @@
-/* The worker's process, seen from the loop.  Loop thread only.
+/* The worker's life: start, hello, ready, deadlines, loss, back-off, close.  Its jobs are in worker_jobs.c, its command line in
+ * worker_start.c, its pipes in worker_process.c.  Loop thread only.
  *
- * DESIGN  One gg_process per spawn; it outlives the gg_worker's interest in it until libuv has closed its handles.  Jobs wait in the worker's
- * list and are written as soon as the worker runs; the worker itself keeps their order.  Whatever happens to the process, each job gets exactly
- * one `done`, always from a later turn of the loop.
- *
- * Deadlines  hello 20 s after the spawn, ready 120 s, a job its own deadline per entry + grace (kept by the worker; here only a silence far
- * beyond it counts as a hang). */
+ * DESIGN  One gg_worker_process per start; it outlives the worker's interest in it until libuv has closed its handles.  Whatever happens to
+ * it, each job gets exactly one `done`.  A process that dies is started again while jobs wait, each time later; after MAX_STARTS in a row
+ * without a job done, or at once where another start would end alike (no program, no torch, no answer), it is given up: jobs are told
+ * why, and nothing is started until a rest is over or somebody asks for it (told, not hammered). */
 #include "server/worker.h"
 
-#include <errno.h>
-#include <limits.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <sys/socket.h>
-#include <unistd.h>
+#include <stdio.h>
 
-enum {
-    HELLO_DEADLINE_MS = 20000,
-    READY_DEADLINE_MS = 120000,
-    SILENCE_GRACE_MS = 30000,
-    MAX_STARTS_IN_A_ROW = 3,
-    BACK_OFF_MS = 500,
-    MAX_STDERR_LOGGED_BYTES = 64 * 1024
-};
+#include "server/worker_parts.h"
 
-typedef struct job {
-    json_int_t id;
-    json_t *request; /* NULL once written */
-    gg_worker_on_frame on_frame;
-    void *data;
-    uint32_t deadline_ms;
-    bool canceled;
-} job;
+enum { MAX_STARTS = 3, PROTOCOL = 1, LAUNCHER_MS = 60000 };
 
-typedef struct process {
-    uv_process_t handle;
-    uv_pipe_t socket, errors;
-    gg_worker *worker; /* NULL once the worker has let go of it */
-    gg_buf in;
-    char read_buffer[65536];
-    size_t stderr_bytes;
-    int open_handles;
-    int64_t pid;
-} process;
-
-struct gg_worker {
-    uv_loop_t *loop;
-    char *python;
-    char **workspaces;
-    size_t workspace_count;
-    void (*on_state)(void *data, gg_worker *worker);
-    void *data;
-    gg_worker_info info;
-    char *texts[7]; /* owners of info's strings */
-    json_t *cuda;
-    process *process;
-    GG_LIST(job) jobs;
-    json_int_t next_id;
-    uv_timer_t timer;  /* the deadline of what is awaited, or the back-off */
-    uv_timer_t answer; /* answers jobs that will not run, from a later turn */
-    bool closing, waiting_to_start, giving_up;
-    int starts_in_a_row, open_timers, dying_processes;
-    void (*closed)(void *data);
-    void *closed_data;
-};
-
-enum { TEXT_VERSION, TEXT_INTERPRETER, TEXT_MODE, TEXT_TORCH, TEXT_TORCH_ERROR, TEXT_REGISTRY, TEXT_ERROR };
-
-static void start_process(gg_worker *worker);
-static void write_jobs(gg_worker *worker);
+static const gg_worker_limits default_limits = {.hello_ms = 20000,
+                                                .ready_ms = 120000,
+                                                .silence_ms = 30000,
+                                                .cancel_ms = 10000,
+                                                .linger_ms = 1000,
+                                                .back_off_ms = 500,
+                                                .rest_ms = 30000};
 
 static const char *keep(gg_worker *worker, int slot, const char *text) {
     char *copy = text ? gg_str_dup(gg_str_from(text)) : NULL;
@@ -82,365 +33,224 @@ static void tell_state(gg_worker *worker, gg_worker_state state) {
 }
 
 static void maybe_closed(gg_worker *worker) {
-    if (!worker->closing || worker->open_timers || worker->dying_processes || worker->process) return;
+    if (!worker->closing || worker->open_timers || worker->open_processes) return;
     void (*closed)(void *) = worker->closed;
     void *data = worker->closed_data;
     for (size_t i = 0; i < GG_COUNT(worker->texts); i++) gg_free(worker->texts[i]);
     for (size_t i = 0; i < worker->workspace_count; i++) gg_free(worker->workspaces[i]);
     gg_free(worker->workspaces);
     gg_free(worker->python);
+    gg_remote_clear(&worker->remote);
     json_decref(worker->cuda);
+    json_decref(worker->sandbox);
     gg_list_clear(&worker->jobs);
     gg_free(worker);
     if (closed) closed(data);
 }
 
-/* ---- jobs -------------------------------------------------------------------------------------------------------- */
+/* ---- loss ---------------------------------------------------------------------------------------------------------------- */
 
-static void finish_job(gg_worker *worker, size_t index, const json_t *frame) {
-    job done = worker->jobs.items[index];
-    gg_list_remove(&worker->jobs, index);
-    json_decref(done.request);
-    done.on_frame(done.data, "done", frame);
-}
-
-static void fail_job(gg_worker *worker, size_t index, const char *status, const char *message) {
-    json_t *frame = json_pack("{s:s, s:I, s:s, s:s?, s:s}", "op", "done", "id", worker->jobs.items[index].id, "status",
-                              status, "message", message, "output", "");
-    finish_job(worker, index, frame);
-    json_decref(frame);
-}
-
-/* Answers what cannot be done, from a turn of its own: canceled jobs that only waited, and all of them when the worker is given up. */
-static void answer_waiting(uv_timer_t *timer) {
-    gg_worker *worker = timer->data;
-    char *why = gg_str_dup(gg_str_from(worker->info.error));
-    bool give_up = worker->giving_up;
-    worker->giving_up = false;
-    size_t count = worker->jobs.len; /* jobs submitted by a callback come behind these */
-    for (size_t i = 0, seen = 0; seen < count; seen++) {
-        const job *j = &worker->jobs.items[i];
-        if (j->canceled && j->request)
-            fail_job(worker, i, "canceled", NULL);
-        else if (give_up)
-            fail_job(worker, i, "crashed", why);
-        else
-            i++;
-    }
-    gg_free(why);
-}
-
-static size_t find_job(const gg_worker *worker, json_int_t id) {
-    for (size_t i = 0; i < worker->jobs.len; i++)
-        if (worker->jobs.items[i].id == id) return i;
-    return SIZE_MAX;
-}
-
-/* ---- process ------------------------------------------------------------------------------------------------------- */
-
-static void on_process_closed(uv_handle_t *handle) {
-    process *p = handle->data;
-    if (--p->open_handles > 0) return;
-    gg_worker *worker = p->worker;
-    gg_buf_clear(&p->in);
-    gg_free(p);
-    worker->dying_processes--;
-    maybe_closed(worker);
-}
-
-static void end_process(gg_worker *worker) {
-    process *p = worker->process;
-    if (p == NULL) return;
+static void let_go(gg_worker *worker) {
+    if (worker->process) gg_worker_process_end(worker->process);
     worker->process = NULL;
-    worker->dying_processes++;
-    if (p->pid > 0) kill((pid_t)-p->pid, SIGKILL);
-    uv_handle_t *handles[] = {(uv_handle_t *)&p->socket, (uv_handle_t *)&p->errors, (uv_handle_t *)&p->handle};
-    for (size_t i = 0, count = (size_t)p->open_handles; i < count && i < GG_COUNT(handles); i++)
-        uv_close(handles[i], on_process_closed);
+    if (!worker->closing) uv_timer_stop(&worker->timer);
 }
 
-static void on_deadline(uv_timer_t *timer);
-
-static void start_later(gg_worker *worker) {
-    worker->waiting_to_start = true;
-    uv_timer_start(&worker->timer, on_deadline, (uint64_t)BACK_OFF_MS << worker->starts_in_a_row, 0);
-}
-
-/* The process is no use any more: says why, and tries again for jobs that were not begun. */
-static void lose_process(gg_worker *worker, const char *why) {
-    if (worker->process == NULL) return;
-    bool was_ready = worker->info.state == GG_WORKER_READY;
+/* The process is no use any more.  `hopeless`: another start would end alike; the status of the jobs that wait. */
+static void lose(gg_worker *worker, const char *why, const char *hopeless) {
     gg_log(GG_LOG_WARNING, "worker: %s", why);
-    end_process(worker);
-    uv_timer_stop(&worker->timer);
-    worker->info.error = keep(worker, TEXT_ERROR, why);
-    if (worker->jobs.len &&
-        worker->jobs.items[0].request == NULL) /* the one that ran: it is lost, the others are not */
-        fail_job(worker, 0, worker->jobs.items[0].canceled ? "canceled" : "crashed", why);
-    tell_state(worker, GG_WORKER_FAILED);
-    if (worker->closing || worker->process || worker->jobs.len == 0) return;
-    if (was_ready && worker->starts_in_a_row < MAX_STARTS_IN_A_ROW) {
-        start_later(worker);
-    } else {
-        worker->giving_up = true;
-        uv_timer_start(&worker->answer, answer_waiting, 0, 0);
+    let_go(worker);
+    worker->info.error = keep(worker, GG__TEXT_ERROR, why);
+    if (hopeless || worker->starts_in_a_row >= MAX_STARTS) {
+        worker->given_up = hopeless ? hopeless : "crashed";
+        worker->rest_until = uv_now(worker->loop) + worker->limits.rest_ms;
     }
+    if (worker->given_up && !hopeless) {
+        char text[1024];
+        snprintf(text, sizeof(text),
+                 "the worker was started %d times in a row and is left alone for now; the last time: %.800s",
+                 MAX_STARTS, why);
+        worker->info.error = keep(worker, GG__TEXT_ERROR, text);
+    }
+    worker->info.state = GG_WORKER_FAILED;
+    gg__jobs_process_gone(worker, why);
+    if (worker->process == NULL) tell_state(worker, GG_WORKER_FAILED); /* else a callback started another */
+    if (worker->jobs.len) gg__worker_wanted(worker);
 }
+
+static void lose_late(gg_worker *worker, uint32_t ms, const char *what_not, const char *hopeless) {
+    char why[1024], words[512], time[32];
+    gg_worker_process_words(worker->process, words, sizeof(words));
+    snprintf(time, sizeof(time), "%g s", ms / 1000.0);
+    snprintf(why, sizeof(why), "%s within %s%s%s", what_not, time, words[0] ? "; the last that it said: " : "", words);
+    lose(worker, why, hopeless);
+}
+
+static void start_process(gg_worker *worker);
 
 static void on_deadline(uv_timer_t *timer) {
     gg_worker *worker = timer->data;
-    if (worker->waiting_to_start) {
-        worker->waiting_to_start = false;
+    const gg_worker_limits *limits = &worker->limits;
+    char silent[128];
+    snprintf(silent, sizeof(silent), "%s did not answer", worker->what);
+    if (worker->waiting_to_start)
         start_process(worker);
-        return;
-    }
-    if (worker->info.state == GG_WORKER_STARTING)
-        lose_process(worker, worker->info.interpreter ? "torch did not finish importing within 120 s"
-                                                      : "the worker did not answer within 20 s");
+    else if (worker->info.state != GG_WORKER_READY && !worker->said_hello)
+        lose_late(worker, limits->hello_ms, silent, "error");
+    else if (worker->info.state != GG_WORKER_READY)
+        lose_late(worker, limits->ready_ms, "torch did not finish importing", "error");
+    else if (worker->jobs.len && worker->jobs.items[0].canceled)
+        lose_late(worker, limits->cancel_ms, "the worker did not end a canceled job", NULL);
     else
-        lose_process(worker, "the worker went silent far beyond its deadline and was ended");
+        lose(worker, "the worker went silent far beyond its deadline and was ended", NULL);
 }
 
-static void watch_silence(gg_worker *worker) {
-    if (worker->info.state != GG_WORKER_READY) return;
-    if (worker->jobs.len == 0)
+void gg__worker_watch(gg_worker *worker) {
+    const gg__job *first = worker->jobs.len ? &worker->jobs.items[0] : NULL;
+    if (first == NULL || first->state == GG__JOB_WAITING)
         uv_timer_stop(&worker->timer);
+    else if (first->canceled)
+        uv_timer_start(&worker->timer, on_deadline, worker->limits.cancel_ms, 0);
     else
-        uv_timer_start(&worker->timer, on_deadline, (uint64_t)worker->jobs.items[0].deadline_ms * 2 + SILENCE_GRACE_MS,
-                       0);
+        uv_timer_start(&worker->timer, on_deadline, (uint64_t)first->deadline_ms * 2 + worker->limits.silence_ms, 0);
+}
+
+/* ---- frames ---------------------------------------------------------------------------------------------------------------- */
+
+static const char *text_at(const json_t *frame, const char *key) {
+    return json_string_value(json_object_get(frame, key));
 }
 
 static void on_hello(gg_worker *worker, const json_t *frame) {
-    worker->info.python_version = keep(worker, TEXT_VERSION, json_string_value(json_object_get(frame, "version")));
-    worker->info.interpreter = keep(worker, TEXT_INTERPRETER, json_string_value(json_object_get(frame, "interpreter")));
-    worker->info.mode = keep(worker, TEXT_MODE, json_string_value(json_object_get(frame, "mode")));
-    uv_timer_start(&worker->timer, on_deadline, READY_DEADLINE_MS, 0);
+    json_int_t protocol = json_integer_value(json_object_get(frame, "protocol"));
+    if (worker->said_hello || worker->info.state != GG_WORKER_STARTING) return;
+    if (protocol != PROTOCOL) {
+        char why[160];
+        snprintf(why, sizeof(why),
+                 "graphglue-worker speaks version %lld of the protocol and graphglue-lsp version %d: install both from "
+                 "one release",
+                 (long long)protocol, PROTOCOL);
+        lose(worker, why, "error");
+        return;
+    }
+    worker->said_hello = true;
+    worker->info.python_version = keep(worker, GG__TEXT_VERSION, text_at(frame, "version"));
+    worker->info.interpreter = keep(worker, GG__TEXT_INTERPRETER, text_at(frame, "interpreter"));
+    worker->info.mode = keep(worker, GG__TEXT_MODE, text_at(frame, "mode"));
+    uv_timer_start(&worker->timer, on_deadline, worker->limits.ready_ms, 0);
     tell_state(worker, GG_WORKER_STARTING);
 }
 
 static void on_ready(gg_worker *worker, const json_t *frame) {
-    worker->info.torch = keep(worker, TEXT_TORCH, json_string_value(json_object_get(frame, "torch")));
-    worker->info.torch_error = keep(worker, TEXT_TORCH_ERROR, json_string_value(json_object_get(frame, "torch_error")));
-    worker->info.registry_path = keep(worker, TEXT_REGISTRY, json_string_value(json_object_get(frame, "registry")));
+    const char *torch = text_at(frame, "torch"), *torch_error = text_at(frame, "torch_error");
+    if (worker->info.state != GG_WORKER_STARTING) return;
+    worker->info.torch = keep(worker, GG__TEXT_TORCH, torch);
+    worker->info.torch_error = keep(worker, GG__TEXT_TORCH_ERROR, torch_error);
+    worker->info.registry_path = keep(worker, GG__TEXT_REGISTRY, text_at(frame, "registry"));
+    worker->info.registry_text = keep(worker, GG__TEXT_REGISTRY_TEXT, text_at(frame, "registry_text"));
     json_decref(worker->cuda);
     worker->info.cuda = worker->cuda = json_deep_copy(json_object_get(frame, "cuda"));
-    if (worker->info.torch)
-        worker->info.error = keep(worker, TEXT_ERROR, NULL);
-    else
-        worker->info.error = keep(worker, TEXT_ERROR, worker->info.torch_error);
+    json_decref(worker->sandbox);
+    worker->info.sandbox = worker->sandbox = json_deep_copy(json_object_get(frame, "sandbox"));
+    if (torch && !worker->said_hello) {
+        lose(worker, "the worker sent something else before its hello", "error");
+        return;
+    }
+    if (torch == NULL) {
+        lose(worker, torch_error ? torch_error : "the worker has no torch", "error");
+        return;
+    }
+    worker->info.error = keep(worker, GG__TEXT_ERROR, NULL);
     tell_state(worker, GG_WORKER_READY);
-    write_jobs(worker);
+    gg__jobs_write(worker);
 }
 
-static void on_frame(gg_worker *worker, json_t *frame) {
-    const char *op = json_string_value(json_object_get(frame, "op"));
+static void on_frame(void *data, json_t *frame) {
+    gg_worker *worker = data;
+    const char *op = text_at(frame, "op");
     if (op == NULL) return;
-    if (strcmp(op, "hello") == 0) {
+    gg_remote_frame(&worker->remote, frame);
+    if (strcmp(op, "hello") == 0)
         on_hello(worker, frame);
-        return;
-    }
-    if (strcmp(op, "ready") == 0) {
+    else if (strcmp(op, "ready") == 0)
         on_ready(worker, frame);
-        return;
-    }
-    size_t index = find_job(worker, json_integer_value(json_object_get(frame, "id")));
-    if (index == SIZE_MAX) return; /* of a job that was given up */
-    if (strcmp(op, "done") == 0) {
-        worker->starts_in_a_row = 0;
-        finish_job(worker, index, frame);
-        write_jobs(worker);
-    } else {
-        worker->jobs.items[index].on_frame(worker->jobs.items[index].data, op, frame);
-        watch_silence(worker);
-    }
-}
-
-static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buf) {
-    process *p = handle->data;
-    (void)suggested;
-    *buf = uv_buf_init(p->read_buffer, sizeof(p->read_buffer));
-}
-
-static void on_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *buf) {
-    process *p = stream->data;
-    gg_worker *worker = p->worker;
-    if (worker->process != p) return;
-    if (count < 0) {
-        if (count == UV_EOF && p->pid > 0) return; /* its exit follows, with the status */
-        /* A launcher that could start no interpreter said why and left; a job written meanwhile breaks the connection. */
-        char why[256] = "the connection to the worker broke";
-        if (worker->info.torch_error) snprintf(why, sizeof(why), "%.250s", worker->info.torch_error);
-        lose_process(worker, why);
-        return;
-    }
-    if (gg_buf_append(&p->in, (gg_str){buf->base, (size_t)count}) != 0) {
-        lose_process(worker, "the worker sent a frame over the limit");
-        return;
-    }
-    json_t *frame = NULL;
-    gg_error err = {0};
-    int got;
-    while (worker->process == p && (got = gg_worker_frame_next(&p->in, &frame, &err)) != 0) {
-        if (got < 0) {
-            lose_process(worker, "the worker sent bytes that are no frame");
-            return;
-        }
-        on_frame(worker, frame);
-        json_decref(frame);
-    }
-}
-
-static void on_errors(uv_stream_t *stream, ssize_t count, const uv_buf_t *buf) {
-    process *p = stream->data;
-    if (count < 0) {
-        uv_read_stop(stream);
-        return;
-    }
-    if (p->stderr_bytes < MAX_STDERR_LOGGED_BYTES) gg_log(GG_LOG_INFO, "worker says: %.*s", (int)count, buf->base);
-    p->stderr_bytes += (size_t)count;
-}
-
-static void on_process_exit(uv_process_t *handle, int64_t status, int signal_number) {
-    process *p = handle->data;
-    p->pid = 0; /* reaped: its number may be somebody else's now */
-    if (p->worker->process != p) return;
-    char why[256];
-    if (p->worker->info.state == GG_WORKER_READY && p->worker->info.torch == NULL && p->worker->info.torch_error)
-        snprintf(why, sizeof(why), "%.250s", p->worker->info.torch_error);
-    else if (signal_number)
-        snprintf(why, sizeof(why), "the worker was killed by signal %d", signal_number);
     else
-        snprintf(why, sizeof(why), "the worker ended by itself (exit code %d)", (int)status);
-    lose_process(p->worker, why);
+        gg__jobs_frame(worker, op, frame);
 }
 
-static bool find_program(char *out, size_t size) {
-    const char *override = getenv("GRAPHGLUE_WORKER");
-    if (override && *override) {
-        snprintf(out, size, "%s", override);
-        return true;
-    }
-    char self[PATH_MAX];
-    size_t length = sizeof(self);
-    if (uv_exepath(self, &length) != 0) return false;
-    char *slash = strrchr(self, '/');
-    if (slash == NULL) return false;
-    *slash = '\0';
-    static const char *const places[] = {"", "/../libexec"};
-    for (size_t i = 0; i < GG_COUNT(places); i++) {
-        snprintf(out, size, "%s%s/graphglue-worker", self, places[i]);
-        if (access(out, X_OK) == 0) return true;
-    }
-    return false;
+static void on_lost(void *data, const char *why) {
+    lose(data, why, NULL);
 }
 
-static int spawn(gg_worker *worker, process *p, char *program) {
-    size_t count = 0;
-    char **args = gg_calloc(2 * worker->workspace_count + 6, sizeof(char *));
-    args[count++] = program;
-    args[count++] = (char *)"--python";
-    args[count++] = worker->python;
-    args[count++] = (char *)"--fd";
-    args[count++] = (char *)"3";
-    for (size_t i = 0; i < worker->workspace_count; i++) {
-        args[count++] = (char *)"--workspace";
-        args[count++] = worker->workspaces[i];
-    }
-    uv_stdio_container_t stdio[4] = {
-        {.flags = UV_IGNORE}, {.flags = UV_IGNORE}, {.flags = UV_IGNORE}, {.flags = UV_IGNORE}};
-    stdio[2].flags = UV_CREATE_PIPE | UV_WRITABLE_PIPE;
-    stdio[2].data.stream = (uv_stream_t *)&p->errors;
-    stdio[3].flags = UV_CREATE_PIPE | UV_READABLE_PIPE | UV_WRITABLE_PIPE;
-    stdio[3].data.stream = (uv_stream_t *)&p->socket;
-    uv_process_options_t options = {.file = program,
-                                    .args = args,
-                                    .stdio = stdio,
-                                    .stdio_count = 4,
-                                    .exit_cb = on_process_exit,
-                                    .flags = UV_PROCESS_DETACHED};
-    int error = uv_spawn(worker->loop, &p->handle, &options);
-    gg_free(args);
-    return error;
+static void on_process_closed(void *data) {
+    gg_worker *worker = data;
+    worker->open_processes--;
+    maybe_closed(worker);
 }
+
+/* ---- start ----------------------------------------------------------------------------------------------------------------- */
 
 static void start_process(gg_worker *worker) {
-    if (worker->process || worker->closing) return;
-    char program[PATH_MAX + 64];
-    process *p = gg_calloc(1, sizeof(process));
-    p->worker = worker;
-    p->open_handles = 2;
-    gg_buf_init(&p->in, GG_MAX_WORKER_FRAME_BYTES + 4096);
-    p->handle.data = p->socket.data = p->errors.data = p;
-    uv_pipe_init(worker->loop, &p->socket, 0);
-    uv_pipe_init(worker->loop, &p->errors, 0);
-    worker->process = p;
-    worker->starts_in_a_row++;
+    gg_error err = {0};
     worker->waiting_to_start = false;
-    char why[PATH_MAX + 256] =
-        "graphglue-worker was not found beside graphglue-lsp: reinstall, or set GRAPHGLUE_WORKER";
-    int error = UV_ENOENT;
-    if (find_program(program, sizeof(program))) {
-        error = spawn(worker, p, program);
-        p->open_handles = 3; /* uv_spawn initialises its handle also when it fails */
-        if (error) snprintf(why, sizeof(why), "graphglue-worker could not be started: %s", uv_strerror(error));
-    }
-    if (error) {
-        lose_process(worker, why);
+    worker->given_up = NULL;
+    worker->said_hello = false;
+    worker->starts_in_a_row++;
+    gg_worker_process_options options = {.what = worker->what,
+                                         .linger_ms = worker->limits.linger_ms,
+                                         .data = worker,
+                                         .on_frame = on_frame,
+                                         .on_lost = on_lost,
+                                         .on_closed = on_process_closed};
+    worker->process = gg__worker_spawn(worker, &options, &err);
+    if (worker->process == NULL) {
+        lose(worker, err.message, "error");
         return;
     }
-    p->pid = p->handle.pid;
-    uv_read_start((uv_stream_t *)&p->socket, on_alloc, on_read);
-    uv_read_start((uv_stream_t *)&p->errors, on_alloc, on_errors);
-    uv_timer_start(&worker->timer, on_deadline, HELLO_DEADLINE_MS, 0);
+    uv_timer_start(&worker->timer, on_deadline, worker->limits.hello_ms, 0);
     tell_state(worker, GG_WORKER_STARTING);
 }
 
-/* ---- writing ----------------------------------------------------------------------------------------------------------- */
-
-typedef struct write_request {
-    uv_write_t request;
-    char *bytes;
-} write_request;
-
-static void on_written(uv_write_t *request, int status) {
-    (void)status; /* a broken connection shows on the reading side */
-    write_request *w = (write_request *)request;
-    gg_free(w->bytes);
-    gg_free(w);
-}
-
-static void write_frame(gg_worker *worker, const json_t *frame) {
-    gg_buf out;
-    gg_buf_init(&out, GG_MAX_WORKER_FRAME_BYTES + 4);
-    gg_error err = {0};
-    if (gg_worker_frame_write(&out, frame, &err) != 0) {
-        gg_log(GG_LOG_ERROR, "worker: %s", err.message);
-        gg_buf_clear(&out);
-        return;
+void gg__worker_wanted(gg_worker *worker) {
+    if (worker->process || worker->waiting_to_start || worker->closing) return;
+    if (worker->given_up && uv_now(worker->loop) < worker->rest_until) {
+        gg__jobs_answer(worker);
+    } else if (worker->given_up || worker->starts_in_a_row == 0) {
+        start_process(worker);
+    } else {
+        worker->waiting_to_start = true;
+        uint64_t wait_ms = (uint64_t)worker->limits.back_off_ms << (worker->starts_in_a_row - 1);
+        uv_timer_start(&worker->timer, on_deadline, wait_ms, 0);
     }
-    write_request *w = gg_calloc(1, sizeof(write_request));
-    uv_buf_t buf = uv_buf_init(out.ptr, (unsigned)out.len);
-    w->bytes = gg_buf_take(&out);
-    if (uv_write(&w->request, (uv_stream_t *)&worker->process->socket, &buf, 1, on_written) != 0)
-        on_written(&w->request, -1);
 }
 
-/* A job is written when all before it are done, so that a crash loses only the one that ran. */
-static void write_jobs(gg_worker *worker) {
-    if (worker->process == NULL || worker->info.state != GG_WORKER_READY) return;
-    if (worker->jobs.len && worker->jobs.items[0].request) {
-        write_frame(worker, worker->jobs.items[0].request);
-        json_decref(worker->jobs.items[0].request);
-        worker->jobs.items[0].request = NULL;
-    }
-    watch_silence(worker);
+/* ---- public ---------------------------------------------------------------------------------------------------------------- */
+
+static uint32_t or_default(uint32_t given, uint32_t otherwise) {
+    return given ? given : otherwise;
 }
 
-/* ---- public ---------------------------------------------------------------------------------------------------------- */
+static gg_worker_limits limits_of(const gg_worker_options *options) {
+    const gg_worker_limits *given = &options->limits, *d = &default_limits;
+    bool far = options->remote && options->remote->command.len;
+    uint32_t hello_ms = far ? or_default(options->remote->start_ms, LAUNCHER_MS) : d->hello_ms;
+    return (gg_worker_limits){.hello_ms = or_default(given->hello_ms, hello_ms),
+                              .ready_ms = or_default(given->ready_ms, d->ready_ms),
+                              .silence_ms = or_default(given->silence_ms, d->silence_ms),
+                              .cancel_ms = or_default(given->cancel_ms, d->cancel_ms),
+                              .linger_ms = or_default(given->linger_ms, d->linger_ms),
+                              .back_off_ms = or_default(given->back_off_ms, d->back_off_ms),
+                              .rest_ms = or_default(given->rest_ms, d->rest_ms)};
+}
 
 gg_worker *gg_worker_new(uv_loop_t *loop, const gg_worker_options *options) {
     gg_worker *worker = gg_calloc(1, sizeof(gg_worker));
     worker->loop = loop;
+    worker->limits = limits_of(options);
+    if (options->remote && options->remote->command.len) gg_remote_copy(&worker->remote, options->remote);
+    snprintf(worker->what, sizeof(worker->what), "the worker");
+    if (worker->remote.command.len)
+        snprintf(worker->what, sizeof(worker->what), "the launcher %.100s", worker->remote.command.items[0]);
     worker->python = gg_str_dup(gg_str_from(options->python));
     worker->workspace_count = options->workspace_count;
     worker->workspaces = gg_calloc(options->workspace_count + 1, sizeof(char *));
@@ -465,8 +275,8 @@ void gg_worker_close(gg_worker *worker, void (*done)(void *data), void *data) {
     worker->closing = true;
     worker->closed = done;
     worker->closed_data = data;
-    while (worker->jobs.len) fail_job(worker, 0, "canceled", NULL);
-    end_process(worker);
+    let_go(worker);
+    gg__jobs_cancel_all(worker);
     uv_close((uv_handle_t *)&worker->timer, on_timer_closed);
     uv_close((uv_handle_t *)&worker->answer, on_timer_closed);
 }
@@ -475,38 +285,18 @@ const gg_worker_info *gg_worker_get_info(const gg_worker *worker) {
     return &worker->info;
 }
 
+gg_registry *gg_worker_load_registry(const gg_worker_info *info, gg_error *err) {
+    gg_registry *registry = NULL;
+    int error = GG_ENOTFOUND;
+    if (info->registry_text)
+        error = gg_registry_parse(&registry, gg_str_from(info->registry_text), "the worker's", err);
+    else if (info->registry_path)
+        error = gg_registry_load(&registry, info->registry_path, err);
+    return error ? NULL : registry;
+}
+
 void gg_worker_start(gg_worker *worker) {
-    if (worker->process == NULL && !worker->waiting_to_start) start_process(worker);
-}
-
-json_int_t gg_worker_submit(gg_worker *worker, json_t *request_take, gg_worker_on_frame callback, void *data) {
-    job added = {.id = ++worker->next_id, .request = request_take, .on_frame = callback, .data = data};
-    json_object_set_new(request_take, "id", json_integer(added.id));
-    added.deadline_ms = (uint32_t)json_integer_value(json_object_get(request_take, "deadline_ms"));
-    if (added.deadline_ms == 0) added.deadline_ms = 60000;
-    gg_list_push(&worker->jobs, added);
-    if (worker->process) {
-        if (worker->jobs.len == 1) write_jobs(worker);
-    } else if (worker->starts_in_a_row >= MAX_STARTS_IN_A_ROW) {
-        worker->giving_up = true;
-        uv_timer_start(&worker->answer, answer_waiting, 0, 0);
-    } else if (worker->starts_in_a_row == 0) {
-        start_process(worker);
-    } else if (!worker->waiting_to_start) {
-        start_later(worker);
-    }
-    return added.id;
-}
-
-void gg_worker_cancel(gg_worker *worker, json_int_t id) {
-    size_t index = find_job(worker, id);
-    if (index == SIZE_MAX) return;
-    worker->jobs.items[index].canceled = true;
-    if (worker->jobs.items[index].request == NULL && worker->process) {
-        json_t *frame = json_pack("{s:s, s:I}", "op", "cancel", "id", id);
-        write_frame(worker, frame);
-        json_decref(frame);
-    } else {
-        uv_timer_start(&worker->answer, answer_waiting, 0, 0);
-    }
+    if (worker->process || worker->closing) return;
+    worker->starts_in_a_row = 0;
+    start_process(worker);
 }

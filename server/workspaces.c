@@ -4,13 +4,15 @@
 
 #include "server/session.h"
 
-static void on_state(void *data, gg_worker *worker) {
-    gg_workspace *workspace = data;
-    const gg_worker_info *info = gg_worker_get_info(worker);
+void gg_workspace_use_registry(gg_workspace *workspace, const gg_worker_info *info) {
     gg_error err = {0};
-    if (workspace->registry == NULL && info->registry_path &&
-        gg_registry_load(&workspace->registry, info->registry_path, &err) != 0)
-        gg_log(GG_LOG_WARNING, "%s", err.message);
+    if (workspace->registry || (info->registry_path == NULL && info->registry_text == NULL)) return;
+    workspace->registry = gg_worker_load_registry(info, &err);
+    if (workspace->registry == NULL) gg_log(GG_LOG_WARNING, "%s", err.message);
+}
+
+static void on_state(void *data, gg_worker *worker) {
+    gg_workspace_use_registry(data, gg_worker_get_info(worker));
 }
 
 static bool lies_below(const char *path, const char *folder) {
@@ -44,16 +46,26 @@ gg_workspace *gg_workspace_of(gg_session *session, const char *path) {
 
 gg_worker *gg_workspace_worker(gg_workspace *workspace) {
     if (workspace->worker) return workspace->worker;
+    const gg_settings *settings = &workspace->session->settings;
     gg_python_choice python;
     gg_error err = {0};
     gg_free(workspace->error);
     workspace->error = NULL;
-    if (gg_python_choose(&python, workspace->session->settings.python, workspace->folder, &err) != 0) {
+    if (settings->remote.command.len) {
+        gg_remote_python(&python, settings->python);
+    } else if (gg_python_choose(&python, settings->python, workspace->folder, &err) != 0) {
         workspace->error = gg_str_dup(gg_str_from(err.message));
         return NULL;
     }
+    gg_free(workspace->python);
+    workspace->python = gg_str_dup(gg_str_from(python.path));
     const char *folders[] = {workspace->folder};
-    gg_worker_options options = {python.path, folders, 1, on_state, workspace};
+    gg_worker_options options = {.python = python.path,
+                                 .workspaces = folders,
+                                 .workspace_count = 1,
+                                 .on_state = on_state,
+                                 .data = workspace,
+                                 .remote = &settings->remote};
     workspace->worker = gg_worker_new(&workspace->session->loop, &options);
     return workspace->worker;
 }
@@ -77,6 +89,7 @@ void gg_workspaces_restart(gg_session *session) {
 void gg_workspace_free(gg_workspace *w) {
     gg_registry_free(w->registry);
     gg_free(w->error);
+    gg_free(w->python);
     gg_free(w->folder);
     gg_free(w);
 }
@@ -87,6 +100,7 @@ void gg_workspace_change(gg_session *session, const char *folder, bool added) {
         gg_workspace *w = session->workspaces.items[i];
         if (strcmp(w->folder, folder) != 0) continue;
         w->removed = !added;
+        w->opened = w->opened || added;
         if (w->worker && !added) {
             session->closing_workers++;
             gg_worker *old = w->worker;
@@ -95,5 +109,5 @@ void gg_workspace_change(gg_session *session, const char *folder, bool added) {
         }
         return;
     }
-    if (added) add(session, folder);
+    if (added) add(session, folder)->opened = true;
 }

@@ -5,7 +5,7 @@
 
 #include "server/cli/cli.h"
 
-enum { CHECK = 1, FIX = 2, EXPLAIN = 4, DOCTOR = 8, MAX_JOBS = 64, DEFAULT_TIMEOUT_S = 60 };
+enum { CHECK = 1, FIX = 2, EXPLAIN = 4, DOCTOR = 8, RECORD = 16, MAX_JOBS = 64, DEFAULT_TIMEOUT_S = 60 };
 
 static const struct option {
     const char *name, *value, *help; /* value: NULL for a switch */
@@ -13,18 +13,28 @@ static const struct option {
 } options[] = {
     {"--json", NULL, "print JSON (docs/json.md)", CHECK | FIX | EXPLAIN | DOCTOR},
     {"--python", "PATH", "the interpreter that has torch and your packages", CHECK | FIX | EXPLAIN | DOCTOR},
-    {"--static", NULL, "run nothing: read the files only", CHECK},
+    {"--worker-command", "WORDS", "run the worker elsewhere: ssh HOST, srun, docker exec -i NAME (docs/remote.md)",
+     CHECK | FIX | DOCTOR},
+    {"--worker-program", "PATH", "graphglue-worker there (default: on the PATH there)", CHECK | FIX | DOCTOR},
+    {"--worker-map", "HERE=THERE", "a folder here and the same one there (repeatable)", CHECK | FIX | DOCTOR},
+    {"--worker-start", "SECONDS", "how long --worker-command may take to answer (default 60)", CHECK | FIX | DOCTOR},
+    {"--static", NULL, "run nothing: only name the files, and see that they parse", CHECK},
     {"--diff", NULL, "show the proved edits as a unified diff (the default)", FIX},
     {"--apply", NULL, "write the proved edits to the files", FIX},
     {"--max-safety", "CLASS", "weakest edits allowed: exact (default), effects, numeric, config", FIX},
     {"--train", NULL, "run every entry in training mode with gradients", CHECK | FIX},
     {"--timeout", "SECONDS", "deadline of one entry (default 60)", CHECK | FIX},
-    {"-j", "N", "worker processes (default 1)", CHECK},
+    {"--no-cache", NULL, "run every file, also those whose stored result still holds", CHECK},
+    {"-j", "N", "worker processes (default: as many as there are processors and memory for)", CHECK},
     {"--exclude", "PATTERN", "skip paths that match (shell pattern; repeatable)", CHECK | FIX},
     {"--select", "IDS", "only these break ids (comma-separated)", CHECK | FIX},
     {"--ignore", "IDS", "all but these break ids (comma-separated)", CHECK | FIX},
     {"--stdin-filename", "PATH", "read this file's text from standard input", CHECK},
+    {"-o", "DIR", "where to keep inputs (default: .graphglue/inputs of the project; check reads GRAPHGLUE_INPUTS=DIR)",
+     RECORD},
+    {"--values", "small|all|none", "whose elements are kept: small tensors' (default), all tensors', none", RECORD},
     {"--fail-on", "breaks|never", "whether breaks make the exit code 1 (default breaks)", CHECK | FIX},
+    {"--log-level", "LEVEL", "error, warning (default), info, debug", CHECK | FIX | EXPLAIN | DOCTOR | RECORD},
 };
 
 static const struct {
@@ -37,8 +47,14 @@ static const struct {
      "Exit code: 0 no break, 1 breaks, 2 something could not be run."},
     {"fix", FIX,
      "fix [options] PATH...\n\nMends graph breaks with edits proved on the files' own inputs. Writes only with "
-     "--apply."},
-    {"explain", EXPLAIN, "explain GBxxxx\n\nSays what a graph break is, why it happens and what to do."},
+     "--apply.\nExit code: 0 no break is left, 1 breaks are, 2 something could not be run."},
+    {"explain", EXPLAIN,
+     "explain GBxxxx|GGxxx\n\nSays what a graph break is, why it happens and what to do; of a repair rule, what it "
+     "does."},
+    {"record", RECORD,
+     "record [options] -- PROGRAM [ARGUMENT...]\n\nRuns a program, such as `python train.py` or `pytest`, and keeps "
+     "example inputs of\n"
+     "every module and compiled function that it calls. Exit code: the program's."},
     {"doctor", DOCTOR, "doctor [options]\n\nSays which Python, torch and CUDA are used, and what is missing."},
 };
 
@@ -72,6 +88,26 @@ static const struct option *find_option(const char *name, unsigned bit) {
     return NULL;
 }
 
+/* Levenshtein's distance, one row at a time. */
+bool gg_cli_is_near(const char *typed, const char *name) {
+    enum { MAX_WORD = 32, MAX_MISTAKES = 2 };
+    size_t row[MAX_WORD + 1], n = strlen(typed), m = strlen(name);
+    if (n > MAX_WORD || m > MAX_WORD || m <= MAX_MISTAKES) return false;
+    for (size_t j = 0; j <= m; j++) row[j] = j;
+    for (size_t i = 0; i < n; i++) {
+        size_t diagonal = row[0];
+        row[0] = i + 1;
+        for (size_t j = 0; j < m; j++) {
+            size_t best = diagonal + (typed[i] != name[j]);
+            if (row[j] + 1 < best) best = row[j] + 1;
+            if (row[j + 1] + 1 < best) best = row[j + 1] + 1;
+            diagonal = row[j + 1];
+            row[j + 1] = best;
+        }
+    }
+    return row[m] <= MAX_MISTAKES;
+}
+
 static int parse_number(const char *value, const char *name, unsigned long max, unsigned long *out, gg_error *err) {
     char *end = NULL;
     errno = 0;
@@ -81,20 +117,60 @@ static int parse_number(const char *value, const char *name, unsigned long max, 
     return 0;
 }
 
-static void split_ids(gg_cli_args *args, gg_cli_names *out, const char *value) {
-    char *copy = gg_str_dup(gg_str_from(value)), *rest = NULL;
+bool gg_cli_normalize_id(char *out, size_t size, const char *given) {
+    enum { DIGITS = 4 };
+    if ((given[0] == 'g' || given[0] == 'G') && (given[1] == 'b' || given[1] == 'B')) given += 2;
+    size_t n = strspn(given, "0123456789");
+    if (n == 0 || n > DIGITS || given[n]) return false;
+    snprintf(out, size, "GB%.*s%s", (int)(DIGITS - n), "0000", given);
+    return true;
+}
+
+static int split_ids(gg_cli_args *args, gg_cli_names *out, const char *name, const char *value, gg_error *err) {
+    char *copy = gg_str_dup(gg_str_from(value)), *rest = NULL, id[16];
     gg_list_push(&args->owned, copy);
-    for (char *id = strtok_r(copy, ", ", &rest); id; id = strtok_r(NULL, ", ", &rest)) gg_list_push(out, id);
+    for (char *given = strtok_r(copy, ", ", &rest); given; given = strtok_r(NULL, ", ", &rest)) {
+        if (gg_rule_find(gg_str_from(given)))
+            return gg_fail(err, GG_EPARAMS, "%s wants break ids such as GB0170; '%s' is a repair rule", name, given);
+        if (!gg_cli_normalize_id(id, sizeof(id), given))
+            return gg_fail(err, GG_EPARAMS, "%s wants break ids such as GB0170, not '%s'", name, given);
+        char *normal = gg_str_dup(gg_str_from(id));
+        gg_list_push(&args->owned, normal);
+        gg_list_push(out, normal);
+    }
+    return 0;
+}
+
+/* 1 when the option is none of these. */
+static int take_remote(gg_remote *remote, const char *name, const char *value, gg_error *err) {
+    unsigned long number = 0;
+    int error = 0;
+    if (strcmp(name, "--worker-command") == 0) return gg_remote_set_command(remote, value, err);
+    if (strcmp(name, "--worker-map") == 0) return gg_remote_add_map(remote, value, err);
+    if (strcmp(name, "--worker-program") == 0) {
+        gg_free(remote->program);
+        remote->program = gg_str_dup(gg_str_from(value));
+    } else if (strcmp(name, "--worker-start") == 0) {
+        error = parse_number(value, name, 86400, &number, err);
+        remote->start_ms = (uint32_t)number * 1000;
+    } else {
+        return 1;
+    }
+    return error;
 }
 
 static int take(gg_cli_args *a, const char *name, const char *value, gg_error *err) {
     unsigned long number = 0;
-    int error = 0;
     if (value == NULL) value = ""; /* a switch */
+    int error = take_remote(&a->remote, name, value, err);
+    if (error != 1) return error;
+    error = 0;
     if (strcmp(name, "--json") == 0)
         a->json = true;
     else if (strcmp(name, "--static") == 0)
         a->is_static = true;
+    else if (strcmp(name, "--no-cache") == 0)
+        a->fresh = true;
     else if (strcmp(name, "--train") == 0)
         a->train = true;
     else if (strcmp(name, "--diff") == 0)
@@ -105,18 +181,30 @@ static int take(gg_cli_args *a, const char *name, const char *value, gg_error *e
         a->python = value;
     else if (strcmp(name, "--stdin-filename") == 0)
         a->stdin_filename = value;
+    else if (strcmp(name, "-o") == 0)
+        a->out = value;
     else if (strcmp(name, "--exclude") == 0)
         gg_list_push(&a->excludes, (char *)(uintptr_t)value);
     else if (strcmp(name, "--select") == 0)
-        split_ids(a, &a->select, value);
+        error = split_ids(a, &a->select, name, value, err);
     else if (strcmp(name, "--ignore") == 0)
-        split_ids(a, &a->ignore, value);
+        error = split_ids(a, &a->ignore, name, value, err);
     else if (strcmp(name, "-j") == 0) {
         error = parse_number(value, name, MAX_JOBS, &number, err);
         a->jobs = (unsigned)number;
     } else if (strcmp(name, "--timeout") == 0) {
         error = parse_number(value, name, 86400, &number, err);
         a->timeout_ms = (uint32_t)number * 1000;
+    } else if (strcmp(name, "--values") == 0) {
+        a->values = value;
+        if (strcmp(value, "small") != 0 && strcmp(value, "all") != 0 && strcmp(value, "none") != 0)
+            error = gg_fail(err, GG_EPARAMS, "--values wants small, all or none, not '%s'", value);
+    } else if (strcmp(name, "--log-level") == 0) {
+        gg_log_level level;
+        if (gg_log_parse_level(value, &level))
+            gg_log_set_level(level);
+        else
+            error = gg_fail(err, GG_EPARAMS, "--log-level wants error, warning, info or debug, not '%s'", value);
     } else if (strcmp(name, "--fail-on") == 0) {
         a->never_fail = strcmp(value, "never") == 0;
         if (!a->never_fail && strcmp(value, "breaks") != 0)
@@ -127,8 +215,27 @@ static int take(gg_cli_args *a, const char *name, const char *value, gg_error *e
     return error;
 }
 
+/* The value in the same word as its option; NULL when there is none. */
+static const char *value_inside(const char *arg) {
+    if (arg[1] != '-') return arg[1] && arg[2] ? arg + 2 + (arg[2] == '=') : NULL;
+    const char *equals = strchr(arg, '=');
+    return equals ? equals + 1 : NULL;
+}
+
+static int unknown_option(const char *arg, const char *name, unsigned bit, const char *command, gg_error *err) {
+    for (size_t i = 0; i < GG_COUNT(commands); i++)
+        if (find_option(name, commands[i].bit))
+            return gg_fail(err, GG_EPARAMS,
+                           "unknown option %s (it is one of graphglue-lsp %s; see graphglue-lsp %s --help)", arg,
+                           commands[i].name, command);
+    for (size_t i = 0; i < GG_COUNT(options); i++)
+        if ((options[i].commands & bit) && gg_cli_is_near(name, options[i].name))
+            return gg_fail(err, GG_EPARAMS, "unknown option %s: did you mean %s?", arg, options[i].name);
+    return gg_fail(err, GG_EPARAMS, "unknown option %s (see graphglue-lsp %s --help)", arg, command);
+}
+
 int gg_cli_parse(gg_cli_args *out, int argc, char **argv, bool *help, gg_error *err) {
-    *out = (gg_cli_args){.command = argv[0], .jobs = 1, .timeout_ms = DEFAULT_TIMEOUT_S * 1000};
+    *out = (gg_cli_args){.command = argv[0], .timeout_ms = DEFAULT_TIMEOUT_S * 1000};
     *help = false;
     unsigned bit = command_bit(argv[0]);
     bool only_paths = false;
@@ -136,6 +243,7 @@ int gg_cli_parse(gg_cli_args *out, int argc, char **argv, bool *help, gg_error *
         char *arg = argv[i];
         if (only_paths || arg[0] != '-' || strcmp(arg, "-") == 0) {
             gg_list_push(&out->paths, arg);
+            only_paths = only_paths || bit == RECORD; /* what follows is the program's */
             continue;
         }
         if (strcmp(arg, "--") == 0) {
@@ -146,17 +254,17 @@ int gg_cli_parse(gg_cli_args *out, int argc, char **argv, bool *help, gg_error *
             *help = true;
             return 0;
         }
-        char *equals = strncmp(arg, "--", 2) == 0 ? strchr(arg, '=') : NULL;
-        char *name = equals ? gg_str_dup((gg_str){arg, (size_t)(equals - arg)}) : arg;
-        if (equals) gg_list_push(&out->owned, name);
+        const char *inside = value_inside(arg); /* --name=value, -jN */
+        size_t length = inside ? (size_t)(inside - arg) - (inside[-1] == '=' ? 1 : 0) : strlen(arg);
+        char *name = gg_str_dup((gg_str){arg, length});
+        gg_list_push(&out->owned, name);
         const struct option *option = find_option(name, bit);
-        if (option == NULL)
-            return gg_fail(err, GG_EPARAMS, "unknown option %s (see graphglue-lsp %s --help)", arg, argv[0]);
+        if (option == NULL) return unknown_option(arg, name, bit, argv[0], err);
         const char *value = NULL;
         if (option->value) {
-            value = equals ? equals + 1 : i + 1 < argc ? argv[++i] : NULL;
+            value = inside ? inside : i + 1 < argc ? argv[++i] : NULL;
             if (value == NULL) return gg_fail(err, GG_EPARAMS, "%s wants %s", name, option->value);
-        } else if (equals) {
+        } else if (inside) {
             return gg_fail(err, GG_EPARAMS, "%s takes no value", name);
         }
         int error = take(out, name, value, err);
@@ -169,6 +277,7 @@ int gg_cli_parse(gg_cli_args *out, int argc, char **argv, bool *help, gg_error *
 void gg_cli_args_clear(gg_cli_args *args) {
     for (size_t i = 0; i < args->owned.len; i++) gg_free(args->owned.items[i]);
     gg_list_clear(&args->owned);
+    gg_remote_clear(&args->remote);
     gg_list_clear(&args->paths);
     gg_list_clear(&args->excludes);
     gg_list_clear(&args->select);

@@ -10,8 +10,9 @@ typedef struct check {
     gg_cli_args args;
     gg_cli_run *run;
     json_t *files; /* JSON report */
-    size_t entries, captured, sites;
-    bool failed, breaks;
+    size_t entries, captured, without_inputs, sites;
+    size_t failures; /* files and entries that could not be run */
+    bool breaks;
 } check;
 
 static json_t *static_findings(void) {
@@ -49,47 +50,47 @@ static void count_entry(check *c, const gg_entry *entry) {
     if (entry->status == GG_ENTRY_CAPTURED || entry->status == GG_ENTRY_NOTHING) c->captured++;
     if (entry->status == GG_ENTRY_EAGER_ERROR || entry->status == GG_ENTRY_CAPTURE_ERROR ||
         entry->status == GG_ENTRY_TIMEOUT || entry->status == GG_ENTRY_CRASHED)
-        c->failed = true;
-}
-
-static void show_entry_problem(const gg_cli_file *file, const gg_entry *entry) {
-    const gg_cli_style *style = gg_cli_style_for(stdout);
-    bool quiet = entry->status == GG_ENTRY_CAPTURED || entry->status == GG_ENTRY_NOTHING;
-    if (entry->message.len == 0 || quiet) return;
-    printf("%s%s:%s %.*s: %s%s%s: %.*s\n\n", style->bold, file->path, style->reset, GG_STR_ARG(entry->name),
-           style->yellow, gg_entry_status_name(entry->status), style->reset, GG_STR_ARG(entry->message));
+        c->failures++;
+    if (entry->status == GG_ENTRY_NO_INPUTS) c->without_inputs++;
 }
 
 static const char *shown_path(const gg_cli_file *file, const gg_site *site, const char *folder, gg_arena *arena) {
-    if (gg_str_is(site->file, file->absolute)) return file->path;
+    if (gg_str_is(site->file, file->absolute)) return gg_cli_shown(file->path);
     size_t n = strlen(folder);
     if (gg_str_starts_with(site->file, gg_str_from(folder)) && site->file.len > n && site->file.ptr[n] == '/')
         return gg_arena_z(arena, gg_str_slice(site->file, n + 1, site->file.len));
     return gg_arena_z(arena, site->file);
 }
 
+static void show_entry(const gg_entry *e, size_t sites) {
+    const gg_cli_style *style = gg_cli_style_for(stdout);
+    bool good = e->status == GG_ENTRY_CAPTURED || e->status == GG_ENTRY_NOTHING;
+    printf("%s%s%s %.*s: ", good ? style->green : style->yellow, good ? "ok" : "--", style->reset, GG_STR_ARG(e->name));
+    if (e->status == GG_ENTRY_BREAKS)
+        printf("%d graph%s, %zu break%s at %zu site%s\n", e->graphs, e->graphs == 1 ? "" : "s", e->break_count,
+               e->break_count == 1 ? "" : "s", sites, sites == 1 ? "" : "s");
+    else
+        printf("%s\n", gg_cli_status_words(e->status));
+}
+
 static void show_text(check *c, gg_cli_file *file, const gg_entry *entries, size_t count, gg_sources *sources,
                       gg_arena *arena) {
     char folder[PATH_MAX] = "";
     if (getcwd(folder, sizeof(folder)) == NULL) folder[0] = '\0';
-    const gg_cli_style *style = gg_cli_style_for(stdout);
-    if (file->error)
-        printf("%s%s:%s %serror:%s %s\n\n", style->bold, file->path, style->reset, style->red, style->reset,
-               file->error);
-    for (size_t i = 0; i < count; i++) show_entry_problem(file, &entries[i]);
-    gg_site_list sites = gg_sites_group(entries, count, sources, gg_cli_run_registry(c->run), arena);
+    if (file->error) gg_cli_print_error(stdout, file);
+    for (size_t i = 0; i < count; i++) gg_cli_print_entry_problem(stdout, file, &entries[i]);
+    const gg_registry *registry = gg_cli_run_registry(c->run);
+    gg_site_list sites = gg_sites_group(entries, count, sources, registry, arena);
+    gg_cli_sort_sites(&sites);
     for (size_t i = 0; i < sites.len; i++) {
         if (!gg_cli_wants_id(&c->args, sites.items[i].id)) continue;
-        gg_cli_print_site(stdout, &sites.items[i], sources, shown_path(file, &sites.items[i], folder, arena), &c->args);
+        gg_cli_print_site(stdout, &sites.items[i], sources, shown_path(file, &sites.items[i], folder, arena), &c->args,
+                          NULL);
         c->sites++;
     }
-    for (size_t i = 0; i < count; i++) {
-        const gg_entry *e = &entries[i];
-        bool whole = e->status == GG_ENTRY_CAPTURED;
-        printf("%s%s%s %.*s: %d graph%s, %zu break record%s (%s)\n", whole ? style->green : style->yellow,
-               whole ? "ok" : "--", style->reset, GG_STR_ARG(e->name), e->graphs, e->graphs == 1 ? "" : "s",
-               e->break_count, e->break_count == 1 ? "" : "s", gg_entry_status_name(e->status));
-    }
+    for (size_t i = 0; i < count; i++)
+        show_entry(&entries[i], gg_sites_group(&entries[i], 1, sources, registry, arena).len);
+    if (count) putchar('\n');
     fflush(stdout);
 }
 
@@ -105,17 +106,16 @@ static void on_file(void *data, gg_cli_file *file) {
         gg_error err = {0};
         if (gg_entry_decode(&entries[count], json_array_get(file->entries, i), arena, &err) != 0) {
             gg_log(GG_LOG_ERROR, "the worker sent a malformed entry: %s", err.message);
-            c->failed = true;
+            c->failures++;
             continue;
         }
         count_entry(c, &entries[count]);
-        json_t *entry =
-            gg_cli_entry_json(&entries[count], sources, c->run ? gg_cli_run_registry(c->run) : NULL, &c->args, arena);
+        json_t *entry = gg_cli_entry_json(&entries[count], sources, gg_cli_run_registry(c->run), &c->args, arena);
         if (json_array_size(json_object_get(entry, "sites"))) c->breaks = true;
         json_array_append_new(list, entry);
         count++;
     }
-    if (file->error) c->failed = true;
+    if (file->error) c->failures++;
     if (c->args.json) {
         json_t *out = json_object();
         json_object_set_new(out, "path", json_string(file->path));
@@ -131,11 +131,34 @@ static void on_file(void *data, gg_cli_file *file) {
     gg_arena_free(arena);
 }
 
-static void show_summary(const check *c, size_t file_count) {
+static void show_hints(const check *c, const gg_cli_file *files, size_t file_count) {
     const gg_cli_style *style = gg_cli_style_for(stdout);
-    printf("\n%s%zu file%s, %zu entr%s: %zu captured whole, %zu break site%s%s\n", style->bold, file_count,
+    const gg_worker_info *info = c->run ? gg_cli_run_info(c->run) : NULL;
+    bool timed_out = false;
+    for (size_t i = 0; i < file_count; i++) timed_out = timed_out || files[i].timed_out;
+    const char *hint = NULL;
+    if (c->args.is_static)
+        hint = "nothing was run (--static): only a run finds breaks";
+    else if (info && info->state != GG_WORKER_OFF && info->torch == NULL && c->failures)
+        hint = "another interpreter: --python PATH; `graphglue-lsp doctor` says which are in reach";
+    else if (timed_out)
+        hint = "importing a file must end: put training under `if __name__ == \"__main__\":`, or give it time with "
+               "--timeout";
+    else if (c->entries == 0 && c->failures == 0)
+        hint = "no torch module or example inputs were found: graphglue_inputs() in a file says what to run, "
+               "or `graphglue-lsp record -- python train.py`";
+    if (hint) printf("%shelp:%s %s\n", style->green, style->reset, hint);
+}
+
+static void show_summary(const check *c, const gg_cli_file *files, size_t file_count) {
+    const gg_cli_style *style = gg_cli_style_for(stdout);
+    printf("%s%zu file%s, %zu entr%s: %zu captured whole, %zu break site%s", style->bold, file_count,
            file_count == 1 ? "" : "s", c->entries, c->entries == 1 ? "y" : "ies", c->captured, c->sites,
-           c->sites == 1 ? "" : "s", style->reset);
+           c->sites == 1 ? "" : "s");
+    if (c->without_inputs) printf(", %zu without inputs", c->without_inputs);
+    if (c->failures) printf(", %zu could not be run", c->failures);
+    printf("%s\n", style->reset);
+    show_hints(c, files, file_count);
 }
 
 static void open_files(check *c, gg_cli_file **out, size_t *out_count) {
@@ -192,9 +215,9 @@ int gg_cli_check(int argc, char **argv) {
         json_object_set(out, "files", c.files);
         gg_cli_print_json(out);
     } else {
-        show_summary(&c, count);
+        show_summary(&c, files, count);
     }
-    status = c.failed ? GG_CLI_FAILED : c.breaks && !c.args.never_fail ? GG_CLI_BREAKS : GG_CLI_CLEAN;
+    status = c.failures ? GG_CLI_FAILED : c.breaks && !c.args.never_fail ? GG_CLI_BREAKS : GG_CLI_CLEAN;
 
 cleanup:
     for (size_t i = 0; i < count; i++) gg_cli_file_clear(&files[i]);

@@ -19,10 +19,12 @@ typedef struct gg_cli_args {
     gg_cli_names paths, excludes, select, ignore; /* strings borrow from argv or are owned by `owned` */
     gg_cli_names owned;
     const char *python, *stdin_filename;
-    bool json, is_static, train, diff, apply, never_fail;
+    const char *out, *values; /* of record */
+    bool json, is_static, fresh, train, diff, apply, never_fail;
     gg_safety max_safety;
-    unsigned jobs;
+    unsigned jobs; /* 0: as many as the machine bears */
     uint32_t timeout_ms;
+    gg_remote remote;
 } gg_cli_args;
 
 /* 0, or GG_EPARAMS with words for the user.  --help is answered by the caller: *help is set. */
@@ -30,6 +32,8 @@ int gg_cli_parse(gg_cli_args *out, int argc, char **argv, bool *help, gg_error *
 void gg_cli_args_clear(gg_cli_args *args);
 /* Does the user want to hear of this id (--select, --ignore)? */
 bool gg_cli_wants_id(const gg_cli_args *args, gg_str id);
+/* "124", "gb0124" → "GB0124"; false when no break is called so in any version of torch. */
+bool gg_cli_normalize_id(char *out, size_t size, const char *given);
 /* The usage text of a subcommand, on stdout; returns GG_CLI_CLEAN. */
 int gg_cli_help(const char *command);
 /* "graphglue-lsp check: words" on stderr; returns GG_CLI_FAILED. */
@@ -46,14 +50,18 @@ typedef GG_LIST(gg_cli_path) gg_cli_paths;
  * skipped.  A path that does not exist stays in the list: reading it says so. */
 void gg_cli_collect(gg_cli_paths *out, const gg_cli_args *args);
 void gg_cli_paths_clear(gg_cli_paths *paths);
+enum { GG_PATH_BYTES = 4096 };
+/* The nearest folder above an absolute path that is a project: what is kept for later lies there.  False: there is none. */
+bool gg_cli_project_of(const char *file, char root[GG_PATH_BYTES]);
 
 /* ---- runs (run.c) ---------------------------------------------------------------------------------------------------------- */
 typedef struct gg_cli_file {
     char *path, *absolute;
     char *error;     /* why the file could not be handled; NULL: it was */
+    bool timed_out;  /* the error is the deadline */
     gg_text *text;   /* NULL when it could not be read */
     json_t *entries; /* array of the worker's `entry` values */
-    bool done;
+    bool taken, done;
 } gg_cli_file;
 
 typedef struct gg_cli_run gg_cli_run;
@@ -66,14 +74,27 @@ void gg_cli_capture_all(gg_cli_run *run, gg_cli_file *files, size_t count,
                         void (*on_done)(void *data, gg_cli_file *file), void *data);
 /* One job, waited for.  Returns its `done` frame (new reference); *collected: array of the values of frames named `op`. */
 json_t *gg_cli_job(gg_cli_run *run, json_t *request_take, const char *op, const char *key, json_t **collected);
-const gg_worker_info *gg_cli_run_info(gg_cli_run *run);
+const gg_worker_info *gg_cli_run_info(gg_cli_run *run); /* of a worker that has torch, if there is one */
+void gg_cli_run_start(gg_cli_run *run); /* starts one worker and waits until it is ready, or has failed */
 const gg_python_choice *gg_cli_run_python(const gg_cli_run *run);
-const gg_registry *gg_cli_run_registry(gg_cli_run *run); /* NULL until a worker is ready */
+const gg_registry *gg_cli_run_registry(gg_cli_run *run); /* NULL until a worker is ready, and without a run */
 void gg_cli_progress(gg_cli_run *run, const char *format, ...)
     GG_PRINTF(2, 3); /* a line on a terminal's stderr; "" clears it */
 void gg_cli_file_clear(gg_cli_file *file);
 /* What a job's `done` frame says went wrong, in words; NULL when all went well.  The caller frees. */
 char *gg_cli_failure(const json_t *done);
+
+/* ---- fix's report (fix_report.c) ------------------------------------------------------------------------------------------------ */
+typedef struct gg_cli_fix_counts {
+    size_t proved, refused;
+    size_t held_back; /* sites left that an edit over --max-safety may mend */
+    gg_safety needed; /* the strongest safety that lets all of those be tried */
+} gg_cli_fix_counts;
+
+/* What was tried, the diff (unless applied), and what is left, as text on stdout.  Adds to *counts. */
+void gg_cli_fix_report(const gg_fix *fix, const gg_cli_file *file, gg_cli_run *run, const gg_cli_args *args,
+                       gg_cli_fix_counts *counts);
+void gg_cli_fix_summary(const gg_cli_fix_counts *counts, const gg_cli_args *args);
 
 /* ---- reports ------------------------------------------------------------------------------------------------------------------ */
 json_t *gg_cli_range_json(gg_range range);
@@ -87,9 +108,21 @@ typedef struct gg_cli_style {
     const char *bold, *red, *yellow, *green, *blue, *dim, *reset;
 } gg_cli_style;
 const gg_cli_style *gg_cli_style_for(FILE *stream); /* colours for a terminal without NO_COLOR, else nothing */
-/* A site as text: place, what it is, the source line with the range underlined, cost, help. */
+/* A site as text: place, what it is, the source line with the range underlined, cost, help.  `tried`: the rules up to this safety were
+ * tried at the site and refused, so they are no help; NULL when none was. */
 void gg_cli_print_site(FILE *out, const gg_site *site, gg_sources *sources, const char *shown_path,
-                       const gg_cli_args *args);
+                       const gg_cli_args *args, const gg_safety *tried);
+/* The first rule that offers to mend the site and was not tried; NULL when there is none, or no tree. */
+const gg_rule *gg_cli_offer(const gg_site *site, const gg_tree *tree, const gg_safety *tried);
+const char *gg_cli_shown(const char *path);  /* a path as people read it: without a leading ./ */
+void gg_cli_sort_sites(gg_site_list *sites); /* by file and place: people read from top to bottom */
+/* "path: error: words" and an empty line. */
+void gg_cli_print_problem(FILE *out, const gg_cli_file *file, const char *severity, const char *format, ...)
+    GG_PRINTF(4, 5);
+void gg_cli_print_error(FILE *out, const gg_cli_file *file); /* file->error */
+/* What an entry has to say besides its breaks; nothing when it has no message. */
+void gg_cli_print_entry_problem(FILE *out, const gg_cli_file *file, const gg_entry *entry);
+const char *gg_cli_status_words(gg_entry_status status); /* "captured whole", … */
 /* A unified diff of two texts with three lines around; nothing when they are equal. */
 void gg_cli_print_diff(FILE *out, const char *path, const gg_text *before, const gg_text *after);
 

@@ -1,12 +1,15 @@
 /* graphglue-lsp doctor: what a capture would run with, and what is missing. */
+#include <limits.h>
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "server/cli/cli.h"
 
 static void line(const char *name, const char *format, ...) GG_PRINTF(2, 3);
 static void line(const char *name, const char *format, ...) {
     const gg_cli_style *style = gg_cli_style_for(stdout);
-    printf("%s%-14s%s", style->bold, name, style->reset);
+    printf("%s%-16s%s", style->bold, name, style->reset);
     va_list args;
     va_start(args, format);
     vprintf(format, args);
@@ -29,10 +32,53 @@ static void show_cuda(const json_t *cuda) {
     }
 }
 
-static bool show(gg_cli_run *run, double seconds) {
+/* What keeps code that a model wrote from the user's things; without all four it is not run (docs/sandbox.md). */
+static void show_sandbox(const json_t *sandbox) {
+    static const struct {
+        const char *key, *words;
+    } needed[] = {{"network", "the network"},
+                  {"writes", "writing files"},
+                  {"programs", "starting programs"},
+                  {"outside", "other processes"}};
+    char text[256] = "";
+    size_t length = 0, index;
+    json_t *how;
+    for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)
+        if (!json_is_true(json_object_get(sandbox, needed[i].key)))
+            length +=
+                (size_t)snprintf(text + length, sizeof(text) - length, "%s%s", length ? ", " : "", needed[i].words);
+    if (length > 0) {
+        line("sandbox", "model-written code is not run: nothing keeps it from %s", text);
+        return;
+    }
+    json_array_foreach(json_object_get(sandbox, "how"), index, how) {
+        const char *name = json_string_value(how);
+        if (name && length + strlen(name) + 3 < sizeof(text))
+            length += (size_t)snprintf(text + length, sizeof(text) - length, "%s%s", length ? ", " : "", name);
+    }
+    line("sandbox", "%s%s", text,
+         json_is_true(json_object_get(sandbox, "reads")) ? "" : "; does not keep it from reading files");
+}
+
+/* The other interpreters in reach, and whether torch lies beside them: often the wrong one was chosen. */
+static void show_others(const gg_python_list *found, const gg_python_choice *chosen, bool has_torch) {
+    const gg_python_choice *better = NULL;
+    for (size_t i = 0; i < found->len; i++) {
+        const gg_python_choice *p = &found->items[i];
+        if (strcmp(p->path, chosen->path) == 0) continue;
+        line("also found", "%s (%s)%s%s", p->path, p->why, p->torch[0] ? ", torch " : ", no torch", p->torch);
+        if (!has_torch && p->torch[0] && better == NULL) better = p;
+    }
+    if (better)
+        line("try", "graphglue-lsp doctor --python %s    (and the setting graphglue.python in the editor)",
+             better->path);
+}
+
+static void show(gg_cli_run *run, const gg_python_list *found, double seconds) {
     const gg_worker_info *info = gg_cli_run_info(run);
     const gg_python_choice *python = gg_cli_run_python(run);
-    line("interpreter", "%s (%s)", python->path, python->why);
+    line("interpreter", "%s", python->path);
+    line("chosen by", "%s", python->why);
     if (info->python_version)
         line("Python", "%s, %s", info->python_version,
              info->mode && strcmp(info->mode, "embedded") == 0 ? "embedded (shared libpython)" : "executed");
@@ -45,14 +91,22 @@ static bool show(gg_cli_run *run, double seconds) {
                                : "the worker did not start");
     if (info->registry_path) line("break registry", "%s", info->registry_path);
     if (info->cuda) show_cuda(info->cuda);
+    if (info->sandbox) show_sandbox(info->sandbox);
+    show_others(found, python, info->torch != NULL);
     line("result", "%s", info->torch ? "captures can run" : "captures cannot run; see above");
-    return info->torch != NULL;
 }
 
-static json_t *as_json(gg_cli_run *run, double seconds) {
+static json_t *as_json(gg_cli_run *run, const gg_python_list *found, double seconds) {
     const gg_worker_info *info = gg_cli_run_info(run);
     json_t *out = gg_cli_head_json(run);
+    json_t *others = json_array();
+    for (size_t i = 0; i < found->len; i++) {
+        const gg_python_choice *p = &found->items[i];
+        json_array_append_new(others, json_pack("{s:s, s:s, s:o}", "interpreter", p->path, "why", p->why, "torch",
+                                                p->torch[0] ? json_string(p->torch) : json_null()));
+    }
     json_object_set_new(out, "why", json_string(gg_cli_run_python(run)->why));
+    json_object_set_new(out, "found", others);
     json_object_set_new(out, "mode", info->mode ? json_string(info->mode) : json_null());
     json_object_set_new(out, "torch_error",
                         info->torch_error ? json_string(info->torch_error)
@@ -60,6 +114,7 @@ static json_t *as_json(gg_cli_run *run, double seconds) {
                                           : json_string(info->error ? info->error : ""));
     json_object_set_new(out, "registry", info->registry_path ? json_string(info->registry_path) : json_null());
     json_object_set_new(out, "cuda", info->cuda ? json_deep_copy(info->cuda) : json_null());
+    json_object_set_new(out, "sandbox", info->sandbox ? json_deep_copy(info->sandbox) : json_null());
     json_object_set_new(out, "ready_seconds", json_real(seconds));
     json_object_set_new(out, "ok", json_boolean(info->torch != NULL));
     return out;
@@ -85,19 +140,18 @@ int gg_cli_doctor(int argc, char **argv) {
         goto cleanup;
     }
     uint64_t start = uv_hrtime();
-    json_t *values = NULL;
-    gg_capture_request nothing = {.file = GG_STR("/nonexistent/graphglue-doctor.py"), .deadline_ms = 1000};
-    json_t *done = gg_cli_job(run, gg_capture_request_encode(&nothing), NULL, NULL,
-                              &values); /* answered once the worker is ready */
+    gg_cli_run_start(run);
     double seconds = (double)(uv_hrtime() - start) / 1e9;
-    json_decref(done);
-    json_decref(values);
     gg_cli_progress(run, "%s", "");
     bool ok = gg_cli_run_info(run)->torch != NULL;
+    gg_python_list found = {0};
+    char folder[PATH_MAX];
+    if (args.remote.command.len == 0 && getcwd(folder, sizeof(folder))) gg_python_find_all(&found, folder);
     if (args.json)
-        gg_cli_print_json(as_json(run, seconds));
+        gg_cli_print_json(as_json(run, &found, seconds));
     else
-        show(run, seconds);
+        show(run, &found, seconds);
+    gg_list_clear(&found);
     status = ok ? GG_CLI_CLEAN : GG_CLI_BREAKS;
 
 cleanup:

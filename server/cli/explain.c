@@ -1,4 +1,4 @@
-/* graphglue-lsp explain GBxxxx: what a break is.  Torch's registry is found without importing torch. */
+/* graphglue-lsp explain GBxxxx|GGxxx: what a break is, what a repair rule does.  Torch's registry is found without importing torch. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,12 +75,50 @@ static void find_registry(const char *python, char *out, size_t size) {
     gg_buf_clear(&o.text);
 }
 
+/* A line of Markdown as plain text: without the marks of headings and of emphasis. */
+static void print_prose(gg_str line) {
+    bool whole = line.len > 2 && line.ptr[0] == '*' && line.ptr[1] != '*';
+    if (gg_str_starts_with(line, GG_STR("# "))) line = gg_str_slice(line, 2, line.len);
+    if (whole) line = gg_str_slice(line, 1, line.len - 1);
+    for (size_t i = 0; i < line.len; i++) {
+        bool strong = line.ptr[i] == '*' && i + 1 < line.len && line.ptr[i + 1] == '*';
+        if (!strong) putchar(line.ptr[i]);
+        i += strong;
+    }
+    putchar('\n');
+}
+
+static void explain_rule(const gg_cli_args *args, const gg_rule *rule) {
+    gg_str page = gg_rule_page(rule);
+    if (args->json) {
+        gg_cli_print_json(json_pack("{s:i, s:s, s:n, s:s%}", "version", 1, "id", rule->code, "category", "markdown",
+                                    page.ptr ? page.ptr : "", page.len));
+        return;
+    }
+    bool in_code = false, after_empty = false;
+    for (size_t at = 0; at < page.len;) {
+        size_t end = gg_str_find(page, GG_STR("\n"), at);
+        gg_str line = gg_str_slice(page, at, end == SIZE_MAX ? page.len : end);
+        at = end == SIZE_MAX ? page.len : end + 1;
+        if (gg_str_starts_with(line, GG_STR("```"))) {
+            in_code = !in_code;
+            if (!after_empty) putchar('\n');
+            after_empty = true;
+            continue;
+        }
+        if (after_empty && line.len == 0) continue;
+        after_empty = line.len == 0;
+        if (in_code)
+            printf("%s%.*s\n", line.len ? "    " : "", GG_STR_ARG(line));
+        else
+            print_prose(line);
+    }
+}
+
 static int explain(const gg_cli_args *args, const char *given, gg_error *err) {
-    char id[64], path[PATH_MAX] = "", folder[PATH_MAX];
-    size_t n = 0;
-    for (; given[n] && n + 1 < sizeof(id); n++)
-        id[n] = given[n] >= 'a' && given[n] <= 'z' ? (char)(given[n] - 32) : given[n];
-    id[n] = '\0';
+    char id[16], path[PATH_MAX] = "", folder[PATH_MAX];
+    if (!gg_cli_normalize_id(id, sizeof(id), given))
+        return gg_fail(err, GG_ENOTFOUND, "no graph break or repair rule is called %.64s", given);
     gg_registry *registry = NULL;
     gg_python_choice python;
     gg_error ignored = {0};
@@ -105,6 +143,17 @@ static int explain(const gg_cli_args *args, const char *given, gg_error *err) {
     return error;
 }
 
+/* GG002, gg002 or its name; NULL: it is none. */
+static const gg_rule *rule_called(const char *given) {
+    char code[8];
+    size_t n = 0;
+    for (; given[n] && n + 1 < sizeof(code); n++)
+        code[n] = given[n] >= 'a' && given[n] <= 'z' ? (char)(given[n] - 'a' + 'A') : given[n];
+    code[n] = '\0';
+    const gg_rule *rule = gg_rule_find(gg_str_from(code));
+    return rule ? rule : gg_rule_find(gg_str_from(given));
+}
+
 int gg_cli_explain(int argc, char **argv) {
     gg_cli_args args;
     gg_error err = {0};
@@ -115,8 +164,11 @@ int gg_cli_explain(int argc, char **argv) {
     } else if (help) {
         status = gg_cli_help("explain");
     } else if (args.paths.len != 1) {
-        gg_fail(&err, GG_EPARAMS, "name one break id, such as GB0170");
+        gg_fail(&err, GG_EPARAMS, "name one break id, such as GB0170, or one repair rule, such as GG002");
         gg_cli_usage_error("explain", &err);
+    } else if (rule_called(args.paths.items[0])) {
+        explain_rule(&args, rule_called(args.paths.items[0]));
+        status = GG_CLI_CLEAN;
     } else if (explain(&args, args.paths.items[0], &err) != 0) {
         gg_cli_usage_error("explain", &err);
     } else {

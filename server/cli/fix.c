@@ -11,7 +11,7 @@ typedef struct fixing {
     gg_cli_args args;
     gg_cli_run *run;
     json_t *files;
-    size_t repairs, refused;
+    gg_cli_fix_counts counts;
     bool failed, breaks;
 } fixing;
 
@@ -143,54 +143,6 @@ static void report_json(fixing *f, const gg_fix *fix, const gg_cli_file *file) {
     json_array_append_new(f->files, out);
 }
 
-/* ---- text ---------------------------------------------------------------------------------------------------------------- */
-
-static void report_repairs(fixing *f, const gg_fix *fix, const gg_cli_file *file) {
-    const gg_cli_style *style = gg_cli_style_for(stdout);
-    gg_arena *arena = gg_arena_new();
-    size_t count = 0;
-    const gg_fix_repair *list = gg_fix_repairs(fix, &count);
-    for (size_t i = 0; i < count; i++) {
-        const gg_fix_repair *r = &list[i];
-        if (r->verdict == NULL) continue;
-        printf("%s%s:%u:%u:%s %.*s %s (%s, %s)\n  %s%.*s%s\n", style->bold, file->path, r->range_utf16.start.line + 1,
-               r->range_utf16.start.character + 1, style->reset, GG_STR_ARG(r->site_id), r->rule->title, r->rule->code,
-               gg_safety_name(r->rule->safety), r->verdict->accepted ? style->green : style->red,
-               GG_STR_ARG(gg_verdict_summary(r->verdict, arena)), style->reset);
-        if (r->verdict->accepted)
-            f->repairs++;
-        else
-            f->refused++;
-    }
-    if (count) putchar('\n');
-    gg_arena_free(arena);
-}
-
-static void report_left(fixing *f, const gg_fix *fix, const gg_cli_file *file) {
-    gg_arena *arena = gg_arena_new();
-    gg_sources *sources = gg_sources_new();
-    gg_sources_put(sources, gg_str_from(file->absolute), gg_fix_text(fix), NULL);
-    size_t count;
-    const gg_entry *after = gg_fix_after(fix, &count);
-    gg_site_list sites = gg_sites_group(after, count, sources, gg_cli_run_registry(f->run), arena);
-    for (size_t i = 0; i < sites.len; i++) {
-        const gg_site *site = &sites.items[i];
-        if (i == 0) puts("Left as it is:\n");
-        const char *path = gg_str_is(site->file, file->absolute) ? file->path : gg_arena_z(arena, site->file);
-        gg_cli_print_site(stdout, site, sources, path, &f->args);
-    }
-    for (size_t i = 0; i < count; i++) {
-        size_t before_count;
-        const gg_entry *before = gg_fix_before(fix, &before_count);
-        printf("%.*s: %d graph%s → %d, %zu break record%s → %zu (%s)\n", GG_STR_ARG(after[i].name), before[i].graphs,
-               before[i].graphs == 1 ? "" : "s", after[i].graphs, before[i].break_count,
-               before[i].break_count == 1 ? "" : "s", after[i].break_count, gg_entry_status_name(after[i].status));
-        if (after[i].message.len) printf("  %.*s\n", GG_STR_ARG(after[i].message));
-    }
-    gg_sources_free(sources);
-    gg_arena_free(arena);
-}
-
 /* ---- writing --------------------------------------------------------------------------------------------------------------- */
 
 /* Replaces the file in one step, keeping its mode; refuses when it is not what was read. */
@@ -224,13 +176,23 @@ static int apply(const gg_cli_file *file, const gg_text *text, gg_error *err) {
     return error;
 }
 
-static void judge(fixing *f, const gg_fix *fix) {
+static void judge(fixing *f, const gg_fix *fix, const gg_cli_file *file) {
+    gg_arena *arena = gg_arena_new();
+    gg_sources *sources = gg_sources_new();
+    gg_sources_put(sources, gg_str_from(file->absolute), gg_fix_text(fix), NULL);
     size_t count;
     const gg_entry *after = gg_fix_after(fix, &count);
-    for (size_t i = 0; i < count; i++) {
-        if (after[i].break_count) f->breaks = true;
+    gg_site_list sites = gg_sites_group(after, count, sources, gg_cli_run_registry(f->run), arena);
+    for (size_t i = 0; i < sites.len; i++)
+        if (gg_cli_wants_id(&f->args, sites.items[i].id)) f->breaks = true;
+    for (size_t i = 0; i < count; i++)
         if (after[i].status >= GG_ENTRY_EAGER_ERROR) f->failed = true;
-    }
+    gg_sources_free(sources);
+    gg_arena_free(arena);
+}
+
+static bool wants_id(const void *data, gg_str id) {
+    return gg_cli_wants_id(data, id);
 }
 
 static void fix_file(fixing *f, gg_cli_file *file) {
@@ -239,6 +201,7 @@ static void fix_file(fixing *f, gg_cli_file *file) {
     char *failure = NULL;
     if (gg_text_read(&file->text, file->absolute, &err) == 0) {
         fix = gg_fix_new(gg_str_from(file->absolute), file->text, f->args.max_safety, NULL);
+        gg_fix_only(fix, wants_id, &f->args);
         if (drive(f, fix, file, &failure, &err) != 0) failure = gg_str_dup(gg_str_from(err.message));
         gg_cli_progress(f->run, "%s", "");
         if (f->args.apply && !failure && !gg_str_equal(gg_text_bytes(file->text), gg_text_bytes(gg_fix_text(fix))) &&
@@ -249,17 +212,12 @@ static void fix_file(fixing *f, gg_cli_file *file) {
     }
     file->error = failure;
     if (failure) f->failed = true;
-    if (fix) judge(f, fix);
+    if (fix) judge(f, fix, file);
     if (f->args.json) {
         report_json(f, fix, file);
     } else {
-        if (failure) printf("%s: error: %s\n", file->path, failure);
-        if (fix && !failure) {
-            report_repairs(f, fix, file);
-            if (!f->args.apply) gg_cli_print_diff(stdout, file->path, file->text, gg_fix_text(fix));
-            putchar('\n');
-            report_left(f, fix, file);
-        }
+        if (failure) gg_cli_print_error(stdout, file);
+        if (fix && !failure) gg_cli_fix_report(fix, file, f->run, &f->args, &f->counts);
         fflush(stdout);
     }
     gg_fix_free(fix);
@@ -301,8 +259,7 @@ int gg_cli_fix(int argc, char **argv) {
         json_object_set(out, "files", f.files);
         gg_cli_print_json(out);
     } else {
-        printf("\n%zu repair%s proved%s, %zu candidate%s refused\n", f.repairs, f.repairs == 1 ? "" : "s",
-               f.args.apply ? " and written" : "", f.refused, f.refused == 1 ? "" : "s");
+        gg_cli_fix_summary(&f.counts, &f.args);
     }
     status = f.failed ? GG_CLI_FAILED : f.breaks && !f.args.never_fail ? GG_CLI_BREAKS : GG_CLI_CLEAN;
 

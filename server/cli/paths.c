@@ -1,15 +1,21 @@
 /* Which files a command is about.  Loop thread only (reads folders; asks git, when there is one, what it ignores). */
 #include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <fnmatch.h>
 #include <limits.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "server/cli/cli.h"
 
 enum { MAX_DEPTH = 64 };
+
+extern char **environ;
 
 static bool excluded(const gg_cli_args *args, const char *path) {
     const char *name = strrchr(path, '/');
@@ -71,29 +77,39 @@ static void walk(gg_cli_names *out, const gg_cli_args *args, const char *folder,
     gg_list_clear(&names);
 }
 
-/* Marks what `git check-ignore` names, in one call; without git, or outside a repository, nothing is ignored. */
+/* git check-ignore with the names on its standard input; its answer as a stream, NULL without git.  *pid is to be waited for. */
+static FILE *ask_git(FILE *names, const char *folder, pid_t *pid) {
+    char *const args[] = {(char *)"git",          (char *)"-C",      (char *)(uintptr_t)folder,
+                          (char *)"check-ignore", (char *)"-z",      (char *)"-v",
+                          (char *)"-n",           (char *)"--stdin", NULL};
+    int answer[2];
+    if (pipe(answer) != 0) return NULL;
+    fcntl(answer[0], F_SETFD, FD_CLOEXEC);
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, fileno(names), 0);
+    posix_spawn_file_actions_adddup2(&actions, answer[1], 1);
+    posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+    int error = posix_spawnp(pid, "git", &actions, NULL, args, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    close(answer[1]);
+    FILE *stream = error ? NULL : fdopen(answer[0], "r");
+    if (error) close(answer[0]);
+    return stream;
+}
+
+/* Drops what git ignores, asked once for all; without git, or outside a repository, nothing is ignored. */
 static void drop_ignored(gg_cli_names *files, const char *folder) {
-    char list[] = "/tmp/graphglue-paths-XXXXXX";
-    int fd = mkstemp(list);
-    if (fd < 0) return;
-    FILE *names = fdopen(fd, "w");
+    FILE *names = tmpfile();
+    if (names == NULL) return;
     for (size_t i = 0; i < files->len; i++) {
         char resolved[PATH_MAX];
         const char *path = realpath(files->items[i], resolved) ? resolved : files->items[i];
         fwrite(path, 1, strlen(path) + 1, names);
     }
-    fclose(names);
-    char quoted[PATH_MAX * 2], command[PATH_MAX * 2 + 256];
-    size_t n = 0;
-    for (const char *c = folder; *c && n + 5 < sizeof(quoted); c++) {
-        if (*c == '\'')
-            n += (size_t)snprintf(quoted + n, sizeof(quoted) - n, "'\\''");
-        else
-            quoted[n++] = *c;
-    }
-    quoted[n] = '\0';
-    snprintf(command, sizeof(command), "git -C '%s' check-ignore -z -v -n --stdin <%s 2>/dev/null", quoted, list);
-    FILE *answer = popen(command, "r"); /* four NUL-ended fields a path: source, line, pattern, path */
+    rewind(names); /* flushes; git reads from the start */
+    pid_t pid = 0;
+    FILE *answer = ask_git(names, folder, &pid); /* four NUL-ended fields a path: source, line, pattern, path */
     char *field = NULL;
     size_t capacity = 0, index = 0, column = 0;
     bool ignored = false;
@@ -108,8 +124,11 @@ static void drop_ignored(gg_cli_names *files, const char *folder) {
         index++;
     }
     free(field);
-    if (answer) pclose(answer);
-    unlink(list);
+    fclose(names);
+    if (answer) {
+        fclose(answer);
+        while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {}
+    }
 }
 
 void gg_cli_collect(gg_cli_paths *out, const gg_cli_args *args) {
@@ -140,4 +159,15 @@ void gg_cli_paths_clear(gg_cli_paths *paths) {
         gg_free(paths->items[i].absolute);
     }
     gg_list_clear(paths);
+}
+
+bool gg_cli_project_of(const char *file, char root[GG_PATH_BYTES]) {
+    static const char *const signs[] = {".git", "pyproject.toml", "setup.py", "setup.cfg"};
+    snprintf(root, GG_PATH_BYTES, "%s", file);
+    for (char *slash; (slash = strrchr(root, '/')) != NULL && slash != root;) {
+        *slash = '\0';
+        for (size_t i = 0; i < GG_COUNT(signs); i++)
+            if (exists(root, signs[i])) return true;
+    }
+    return false;
 }

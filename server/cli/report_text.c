@@ -38,45 +38,76 @@ static void print_line(FILE *out, gg_str line) {
     }
 }
 
+/* The first line of the range, underlined; of a longer range, where it ends. */
 static void print_excerpt(FILE *out, const gg_site *site, const gg_text *text, const gg_cli_style *style) {
     gg_position start = gg_text_position(text, site->span.start, GG_UTF8),
                 end = gg_text_position(text, site->span.end, GG_UTF8);
-    int width = snprintf(NULL, 0, "%u", end.line + 1);
-    fprintf(out, "%s%*s |%s\n", style->blue, width, "", style->reset);
-    for (uint32_t line = start.line; line <= end.line && line < start.line + 6; line++) {
-        gg_str content = gg_text_line(text, line);
-        size_t from = line == start.line
-                          ? start.character
-                          : content.len - (size_t)(gg_str_trim(content).len ? strspn(content.ptr, " \t") : 0);
-        if (line != start.line) {
-            from = 0;
-            while (from < content.len && (content.ptr[from] == ' ' || content.ptr[from] == '\t')) from++;
-        }
-        size_t to = line == end.line ? end.character : content.len;
-        fprintf(out, "%s%*u |%s ", style->blue, width, line + 1, style->reset);
-        print_line(out, content);
-        fprintf(out, "\n%s%*s |%s %*s%s", style->blue, width, "", style->reset, columns(gg_str_slice(content, 0, from)),
-                "", style->yellow);
-        int marks = columns(gg_str_slice(content, from, to));
-        for (int i = 0; i < (marks ? marks : 1); i++) fputc('^', out);
-        fprintf(out, "%s\n", style->reset);
-    }
+    int width = snprintf(NULL, 0, "%u", start.line + 1);
+    gg_str content = gg_text_line(text, start.line);
+    size_t to = end.line == start.line ? end.character : content.len;
+    int marks = columns(gg_str_slice(content, start.character, to));
+    fprintf(out, "%s%*s |%s\n%s%u |%s ", style->blue, width, "", style->reset, style->blue, start.line + 1,
+            style->reset);
+    print_line(out, content);
+    fprintf(out, "\n%s%*s |%s %*s%s", style->blue, width, "", style->reset,
+            columns(gg_str_slice(content, 0, start.character)), "", style->yellow);
+    for (int i = 0; i < (marks ? marks : 1); i++) fputc('^', out);
+    if (end.line > start.line) fprintf(out, " and on to line %u", end.line + 1);
+    fprintf(out, "%s\n", style->reset);
 }
 
 static void print_cost(FILE *out, const gg_site *site, const gg_cli_style *style) {
     fprintf(out, "%s  = cost:%s ", style->dim, style->reset);
-    if (site->skip && site->in_loop)
-        fputs("it lies in a loop, so the whole function runs without a graph", out);
-    else if (site->skip)
-        fputs("the whole function runs without a graph", out);
+    bool rest = site->eager_rest || !site->skip;
+    if (site->eager_function.len > 0)
+        fprintf(out, "%s%.*s runs without a graph", rest ? "the rest of " : "the whole of ",
+                GG_STR_ARG(site->eager_function));
     else
-        fputs("the graph is split here", out);
+        fputs(site->skip ? "the whole function runs without a graph" : "the graph is split here", out);
+    if (site->skip && site->in_loop) fputs(": it lies in a loop", out);
     if (site->count > 1) fprintf(out, "; hit %u times", site->count);
     fputc('\n', out);
 }
 
+/* A shell takes it as one word. */
+static void print_word(FILE *out, const char *word) {
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./,:@%";
+    if (word[0] && word[0] != '-' && word[strspn(word, plain)] == '\0') {
+        fputs(word, out);
+        return;
+    }
+    fputs(word[0] == '-' ? "./" : "", out);
+    fputc('\'', out);
+    for (const char *c = word; *c; c++) fputs(*c == '\'' ? "'\\''" : (char[]){*c, '\0'}, out);
+    fputc('\'', out);
+}
+
+static void print_help(FILE *out, const gg_rule *rule, const char *path, const gg_cli_args *args,
+                       const gg_cli_style *style) {
+    fprintf(out, "%s  = help:%s %s (%s%s%s, safety %s): graphglue-lsp fix ", style->green, style->reset, rule->title,
+            style->bold, rule->code, style->reset, gg_safety_name(rule->safety));
+    if (args->python) {
+        fputs("--python ", out);
+        print_word(out, args->python);
+        fputc(' ', out);
+    }
+    if (args->train) fputs("--train ", out);
+    if (rule->safety > GG_SAFETY_EXACT) fprintf(out, "--max-safety %s ", gg_safety_name(rule->safety));
+    print_word(out, path);
+    fputc('\n', out);
+}
+
+const gg_rule *gg_cli_offer(const gg_site *site, const gg_tree *tree, const gg_safety *tried) {
+    const gg_rule *rules[8];
+    gg_rule_input in = {tree, site, site->span};
+    size_t count = tree && site->in_workspace ? gg_repair_offers(&in, GG_SAFETY_CONFIG, rules, GG_COUNT(rules)) : 0;
+    for (size_t i = 0; i < count; i++)
+        if (tried == NULL || rules[i]->safety > *tried) return rules[i];
+    return NULL;
+}
+
 void gg_cli_print_site(FILE *out, const gg_site *site, gg_sources *sources, const char *shown_path,
-                       const gg_cli_args *args) {
+                       const gg_cli_args *args, const gg_safety *tried) {
     const gg_cli_style *style = gg_cli_style_for(out);
     gg_error err = {0};
     gg_arena *arena = gg_arena_new();
@@ -85,21 +116,70 @@ void gg_cli_print_site(FILE *out, const gg_site *site, gg_sources *sources, cons
     fprintf(out, "%s%s:%u:%u:%s %s%.*s%s ", style->bold, shown_path, at.line + 1, at.character + 1, style->reset,
             style->red, GG_STR_ARG(site->id), style->reset);
     fprintf(out, "%.*s\n", GG_STR_ARG(gg_explain_short(site, arena)));
-    if (tree) {
-        print_excerpt(out, site, gg_tree_text(tree), style);
-        const gg_rule *rules[4];
-        gg_rule_input in = {tree, site, site->span};
-        size_t count = site->in_workspace ? gg_repair_offers(&in, GG_SAFETY_CONFIG, rules, 4) : 0;
-        print_cost(out, site, style);
-        if (count)
-            fprintf(out, "%s  = help:%s %s (%s%s%s, safety %s): graphglue-lsp fix%s%s %s\n", style->green, style->reset,
-                    rules[0]->title, style->bold, rules[0]->code, style->reset, gg_safety_name(rules[0]->safety),
-                    rules[0]->safety > args->max_safety ? " --max-safety " : "",
-                    rules[0]->safety > args->max_safety ? gg_safety_name(rules[0]->safety) : "", shown_path);
-    } else {
-        print_cost(out, site, style);
-    }
+    if (tree) print_excerpt(out, site, gg_tree_text(tree), style);
+    print_cost(out, site, style);
+    const gg_rule *rule = gg_cli_offer(site, tree, tried);
+    if (rule) print_help(out, rule, shown_path, args, style);
     fprintf(out, "%s  = in %.*s; more: graphglue-lsp explain %.*s%s\n\n", style->dim, GG_STR_ARG(site->enclosing),
             GG_STR_ARG(site->id), style->reset);
     gg_arena_free(arena);
+}
+
+const char *gg_cli_shown(const char *path) {
+    return strncmp(path, "./", 2) == 0 && path[2] ? path + 2 : path;
+}
+
+static int by_place(const void *a, const void *b) {
+    const gg_site *x = a, *y = b;
+    int order = gg_str_compare(x->file, y->file);
+    if (order == 0) order = (x->span.start > y->span.start) - (x->span.start < y->span.start);
+    return order ? order : (x->span.end > y->span.end) - (x->span.end < y->span.end);
+}
+
+void gg_cli_sort_sites(gg_site_list *sites) {
+    if (sites->len) qsort(sites->items, sites->len, sizeof(gg_site), by_place);
+}
+
+void gg_cli_print_problem(FILE *out, const gg_cli_file *file, const char *severity, const char *format, ...) {
+    const gg_cli_style *style = gg_cli_style_for(out);
+    const char *colour = strcmp(severity, "error") == 0     ? style->red
+                         : strcmp(severity, "warning") == 0 ? style->yellow
+                                                            : style->blue;
+    fprintf(out, "%s%s:%s %s%s:%s ", style->bold, gg_cli_shown(file->path), style->reset, colour, severity,
+            style->reset);
+    va_list words;
+    va_start(words, format);
+    vfprintf(out, format, words);
+    va_end(words);
+    fputs("\n\n", out);
+}
+
+void gg_cli_print_error(FILE *out, const gg_cli_file *file) {
+    size_t n = strlen(file->absolute);
+    const char *words = file->error;
+    if (strncmp(words, file->absolute, n) == 0 && strncmp(words + n, ": ", 2) == 0) words += n + 2;
+    gg_cli_print_problem(out, file, "error", "%s", words);
+}
+
+void gg_cli_print_entry_problem(FILE *out, const gg_cli_file *file, const gg_entry *entry) {
+    static const char *const words[] = {[GG_ENTRY_EAGER_ERROR] = "fails, also without torch.compile: ",
+                                        [GG_ENTRY_CAPTURE_ERROR] = "fails under torch.compile: "};
+    size_t status = (size_t)entry->status;
+    bool failed = entry->status >= GG_ENTRY_EAGER_ERROR;
+    if (entry->message.len == 0 || entry->status == GG_ENTRY_CAPTURED || entry->status == GG_ENTRY_NOTHING) return;
+    gg_cli_print_problem(out, file,
+                         failed                                ? "error"
+                         : entry->status == GG_ENTRY_NO_INPUTS ? "note"
+                                                               : "warning",
+                         "%.*s: %s%.*s", GG_STR_ARG(entry->name),
+                         status < GG_COUNT(words) && words[status] ? words[status] : "", GG_STR_ARG(entry->message));
+}
+
+const char *gg_cli_status_words(gg_entry_status status) {
+    static const char *const words[] = {
+        [GG_ENTRY_CAPTURED] = "captured whole",    [GG_ENTRY_BREAKS] = "breaks",
+        [GG_ENTRY_NOTHING] = "nothing to capture", [GG_ENTRY_NO_INPUTS] = "not run: no example inputs",
+        [GG_ENTRY_EAGER_ERROR] = "failed",         [GG_ENTRY_CAPTURE_ERROR] = "failed under torch.compile",
+        [GG_ENTRY_TIMEOUT] = "timed out",          [GG_ENTRY_CRASHED] = "crashed"};
+    return (size_t)status < GG_COUNT(words) ? words[status] : "unknown";
 }

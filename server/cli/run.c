@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "server/capture_job.h"
 #include "server/cli/cli.h"
+#include "server/cli/machine.h"
 
 enum { MAX_WORKERS = 64 };
 
@@ -12,36 +14,60 @@ typedef struct lane {
     gg_cli_run *run;
     gg_worker *worker;
     gg_cli_file *file; /* being captured */
+    bool retired;      /* its worker could not be kept running */
 } lane;
 
 struct gg_cli_run {
     uv_loop_t loop;
     const gg_cli_args *args;
     gg_python_choice python;
+    gg_worker_info info; /* what gg_cli_run_info gave last */
     lane lanes[MAX_WORKERS];
-    unsigned lane_count;
+    unsigned lane_count, lanes_used;
     gg_registry *registry;
-    bool on_terminal, line_shown;
+    json_t *stored; /* of the first file that was answered without a worker: its torch, python and registry */
+    bool on_terminal, line_shown, waits_for_state;
     gg_cli_file *files;
-    size_t file_count, next, told;
+    size_t file_count, told;
     void (*on_done)(void *data, gg_cli_file *file);
     void *data;
     json_t *job_done, *job_values;
     const char *job_op, *job_key;
 };
 
+static bool is_remote(const gg_cli_run *run) {
+    return run->args->remote.command.len > 0;
+}
+
+static void show_file(const lane *l) {
+    gg_cli_progress(l->run, "capturing %s (%zu of %zu)", l->file->path, (size_t)(l->file - l->run->files) + 1,
+                    l->run->file_count);
+}
+
 static void on_state(void *data, gg_worker *worker) {
     lane *l = data;
     const gg_worker_info *info = gg_worker_get_info(worker);
-    if (info->state == GG_WORKER_STARTING && l == &l->run->lanes[0])
-        gg_cli_progress(l->run, "starting torch (%s)", l->run->python.path);
+    gg_cli_run *run = l->run;
+    if (is_remote(run) && info->interpreter) /* which one "python3" is there */
+        snprintf(run->python.path, sizeof(run->python.path), "%s", info->interpreter);
+    if (run->waits_for_state && (info->state == GG_WORKER_READY || info->state == GG_WORKER_FAILED))
+        uv_stop(&run->loop);
+    if (l != &run->lanes[0]) return;
+    if (info->state == GG_WORKER_STARTING)
+        gg_cli_progress(run, "starting torch (%s)", run->python.path);
+    else if (info->state == GG_WORKER_READY && l->file)
+        show_file(l);
 }
 
 int gg_cli_run_new(gg_cli_run **out, const gg_cli_args *args, gg_error *err) {
     char folder[PATH_MAX];
     gg_python_choice python;
     if (getcwd(folder, sizeof(folder)) == NULL) return gg_fail(err, GG_EIO, "the current folder cannot be read");
-    int error = gg_python_choose(&python, args->python, folder, err);
+    int error = 0;
+    if (args->remote.command.len)
+        gg_remote_python(&python, args->python);
+    else
+        error = gg_python_choose(&python, args->python, folder, err);
     if (error) return error;
     gg_cli_run *run = gg_calloc(1, sizeof(gg_cli_run));
     run->args = args;
@@ -49,10 +75,15 @@ int gg_cli_run_new(gg_cli_run **out, const gg_cli_args *args, gg_error *err) {
     const char *terminal = getenv("TERM");
     run->on_terminal = isatty(STDERR_FILENO) && terminal && strcmp(terminal, "dumb") != 0;
     uv_loop_init(&run->loop);
-    run->lane_count = args->jobs ? args->jobs : 1;
+    run->lane_count = args->jobs ? args->jobs : MAX_WORKERS; /* each starts with its first file */
     const char *workspaces[] = {folder};
     for (unsigned i = 0; i < run->lane_count; i++) {
-        gg_worker_options options = {run->python.path, workspaces, 1, on_state, &run->lanes[i]};
+        gg_worker_options options = {.python = run->python.path,
+                                     .workspaces = workspaces,
+                                     .workspace_count = 1,
+                                     .on_state = on_state,
+                                     .data = &run->lanes[i],
+                                     .remote = &args->remote};
         run->lanes[i].run = run;
         run->lanes[i].worker = gg_worker_new(&run->loop, &options);
     }
@@ -66,11 +97,28 @@ void gg_cli_run_free(gg_cli_run *run) {
     uv_run(&run->loop, UV_RUN_DEFAULT);
     if (uv_loop_close(&run->loop) != 0) gg_log(GG_LOG_ERROR, "the loop did not close empty");
     gg_registry_free(run->registry);
+    json_decref(run->stored);
     gg_free(run);
 }
 
 const gg_worker_info *gg_cli_run_info(gg_cli_run *run) {
-    return gg_worker_get_info(run->lanes[0].worker);
+    run->info = *gg_worker_get_info(run->lanes[0].worker);
+    for (unsigned i = 1; i < run->lane_count && run->info.torch == NULL; i++)
+        if (gg_worker_get_info(run->lanes[i].worker)->torch) run->info = *gg_worker_get_info(run->lanes[i].worker);
+    if (run->info.torch == NULL && run->stored) {
+        run->info.torch = json_string_value(json_object_get(run->stored, "torch"));
+        run->info.python_version = json_string_value(json_object_get(run->stored, "python"));
+        run->info.registry_path = json_string_value(json_object_get(run->stored, "registry"));
+    }
+    return &run->info;
+}
+
+void gg_cli_run_start(gg_cli_run *run) {
+    const gg_worker_info *info = gg_worker_get_info(run->lanes[0].worker);
+    gg_worker_start(run->lanes[0].worker);
+    run->waits_for_state = true;
+    if (info->state == GG_WORKER_STARTING) uv_run(&run->loop, UV_RUN_DEFAULT);
+    run->waits_for_state = false;
 }
 
 const gg_python_choice *gg_cli_run_python(const gg_cli_run *run) {
@@ -78,11 +126,12 @@ const gg_python_choice *gg_cli_run_python(const gg_cli_run *run) {
 }
 
 const gg_registry *gg_cli_run_registry(gg_cli_run *run) {
-    for (unsigned i = 0; i < run->lane_count && run->registry == NULL; i++) {
-        const char *path = gg_worker_get_info(run->lanes[i].worker)->registry_path;
-        gg_error err = {0};
-        if (path && gg_registry_load(&run->registry, path, &err) != 0) gg_log(GG_LOG_WARNING, "%s", err.message);
-    }
+    if (run == NULL) return NULL; /* nothing runs: --static */
+    if (run->registry) return run->registry;
+    const gg_worker_info *info = gg_cli_run_info(run);
+    gg_error err = {0};
+    if (info->registry_path || info->registry_text) run->registry = gg_worker_load_registry(info, &err);
+    if (err.code) gg_log(GG_LOG_WARNING, "%s", err.message);
     return run->registry;
 }
 
@@ -108,55 +157,99 @@ char *gg_cli_failure(const json_t *done) {
 
 static void feed(lane *l);
 
+static void tell_done(gg_cli_run *run) {
+    while (run->told < run->file_count && run->files[run->told].done) {
+        gg_cli_progress(run, "%s", "");
+        run->on_done(run->data, &run->files[run->told++]);
+    }
+}
+
+/* A worker that cannot be kept running must not use up the files that the others can do.  False for the last one: it says why. */
+static bool retire(lane *l) {
+    gg_cli_run *run = l->run;
+    unsigned others = 0;
+    for (unsigned i = 0; i < run->lanes_used; i++) others += &run->lanes[i] != l && !run->lanes[i].retired;
+    if (others == 0) return false;
+    gg_log(GG_LOG_WARNING, "goes on with %u worker%s: %s", others, others == 1 ? "" : "s",
+           gg_worker_get_info(l->worker)->error);
+    l->retired = true;
+    l->file->taken = false;
+    l->file = NULL;
+    for (unsigned i = 0; i < run->lanes_used; i++) feed(&run->lanes[i]);
+    return true;
+}
+
 static void on_frame(void *data, const char *op, const json_t *frame) {
     lane *l = data;
     gg_cli_run *run = l->run;
-    if (strcmp(op, "entry") == 0) {
+    if (strcmp(op, "stored") == 0) {
+        if (run->stored == NULL) run->stored = json_deep_copy(frame);
+    } else if (strcmp(op, "entry") == 0) {
         json_array_append(l->file->entries, json_object_get(frame, "entry"));
     } else if (strcmp(op, "done") == 0) {
+        const char *status = json_string_value(json_object_get(frame, "status"));
+        if (json_is_true(json_object_get(frame, "given_up")) && retire(l)) return;
         l->file->error = gg_cli_failure(frame);
+        l->file->timed_out = status && strcmp(status, "timeout") == 0;
         l->file->done = true;
         l->file = NULL;
-        while (run->told < run->file_count && run->files[run->told].done) {
-            gg_cli_progress(run, "%s", "");
-            run->on_done(run->data, &run->files[run->told++]);
-        }
+        tell_done(l->run);
         feed(l);
+        if (l->run->told == l->run->file_count) uv_stop(&l->run->loop);
     }
+}
+
+static gg_worker *worker_of(void *data, const char **why) {
+    (void)why;
+    return ((lane *)data)->worker;
 }
 
 static void feed(lane *l) {
     gg_cli_run *run = l->run;
-    while (run->next < run->file_count && run->files[run->next].done) run->next++;
-    if (run->next >= run->file_count) {
-        if (run->told >= run->file_count) uv_stop(&run->loop);
-        return;
-    }
-    size_t index = run->next++;
+    size_t index = run->told;
+    while (index < run->file_count && (run->files[index].done || run->files[index].taken)) index++;
+    if (index >= run->file_count || l->file || l->retired) return;
     l->file = &run->files[index];
+    l->file->taken = true;
     gg_overlay_file overlay = {gg_str_from(l->file->absolute), gg_text_bytes(l->file->text)};
     bool from_stdin = run->args->stdin_filename != NULL;
     gg_capture_request request = {.file = overlay.file,
                                   .overlay = &overlay,
-                                  .overlay_count = from_stdin ? 1 : 0,
+                                  .overlay_count =
+                                      from_stdin || is_remote(run) ? 1 : 0, /* over there may be another text */
                                   .train = run->args->train,
                                   .deadline_ms = run->args->timeout_ms};
-    gg_cli_progress(run, "capturing %s (%zu of %zu)", l->file->path, index + 1, run->file_count);
-    gg_worker_submit(l->worker, gg_capture_request_encode(&request), on_frame, l);
+    show_file(l);
+    char root[PATH_MAX];
+    gg_capture_job_options options = {.loop = &run->loop,
+                                      .python = run->python.path,
+                                      .store =
+                                          !is_remote(run) && gg_cli_project_of(l->file->absolute, root) ? root : NULL,
+                                      .fresh = run->args->fresh,
+                                      .worker = worker_of,
+                                      .on_frame = on_frame,
+                                      .data = l};
+    gg_capture_job_start(&options, &request);
 }
 
 void gg_cli_capture_all(gg_cli_run *run, gg_cli_file *files, size_t count,
                         void (*on_done)(void *data, gg_cli_file *file), void *data) {
     run->files = files;
     run->file_count = count;
-    run->next = run->told = 0;
+    run->told = 0;
     run->on_done = on_done;
     run->data = data;
-    while (run->told < count && files[run->told].done) on_done(data, &files[run->told++]);
-    bool any = false;
-    for (size_t i = 0; i < count; i++) any = any || !files[i].done;
-    if (!any) return;
-    for (unsigned i = 0; i < run->lane_count; i++) feed(&run->lanes[i]);
+    size_t wanted = 0;
+    for (size_t i = 0; i < count; i++) wanted += !files[i].done;
+    run->lanes_used = run->lane_count;
+    if (run->args->jobs == 0 && is_remote(run))
+        run->lanes_used = 1; /* what that machine bears is not known */
+    else if (run->args->jobs == 0)
+        run->lanes_used = gg_machine_workers(gg_machine_cores(), gg_machine_free_bytes(), wanted);
+    if (run->lanes_used > run->lane_count) run->lanes_used = run->lane_count;
+    tell_done(run);
+    if (wanted == 0) return;
+    for (unsigned i = 0; i < run->lanes_used; i++) feed(&run->lanes[i]);
     uv_run(&run->loop, UV_RUN_DEFAULT);
     gg_cli_progress(run, "%s", "");
 }

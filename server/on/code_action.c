@@ -16,8 +16,8 @@ typedef struct lookup {
     const gg_rule *offers[MAX_SITES][MAX_OFFERS];
     size_t offer_counts[MAX_SITES];
     gg_tree *tree;
-    int64_t version;
-    uint64_t generation;
+    uint64_t revision, generation;
+    atomic_bool canceled;
 } lookup;
 
 static void look_up(void *data) {
@@ -35,9 +35,7 @@ static json_t *action(const lookup *l, const gg_document *document, size_t i, si
     const gg_rule *rule = l->offers[i][offer];
     gg_arena *arena = gg_arena_new();
     gg_str title = gg_arena_printf(arena, "Glue this graph: %s", rule->title);
-    json_t *data = json_pack("{s:s, s:I, s:I, s:i, s:s}", "uri", l->uri, "version", (json_int_t)l->version,
-                             "generation", (json_int_t)l->generation, "site", (int)l->sites[i], "rule", rule->code);
-    json_t *out;
+    json_t *data = gg_glue_offer(document, l->sites[i], rule), *out;
     if (!GG_HAS(session, ACTION_LITERALS)) { /* the oldest clients take commands only */
         out = json_pack("{s:s%, s:s, s:[o]}", "title", title.ptr, title.len, "command", "graphglue.glue", "arguments",
                         data);
@@ -61,7 +59,7 @@ static void on_looked_up(void *data) {
     lookup *l = data;
     gg_document *document = gg_document_find(l->session, gg_str_from(l->uri));
     if (document) gg_document_offer_tree(document, l->tree);
-    bool fresh = document && document->version == l->version && document->findings_generation == l->generation;
+    bool fresh = document && document->revision == l->revision && document->findings_generation == l->generation;
     if (l->call && !fresh) {
         gg_call_fail(l->call, GG_ESTALE, "the document changed");
     } else if (l->call) {
@@ -78,7 +76,9 @@ static void on_looked_up(void *data) {
 }
 
 static void on_cancel(gg_call *call) {
-    ((lookup *)call->work)->call = NULL;
+    lookup *l = call->work;
+    l->call = NULL;
+    atomic_store(&l->canceled, true);
 }
 
 static bool wants_quickfix(const gg_lsp_code_action_context *context) {
@@ -90,7 +90,7 @@ static bool wants_quickfix(const gg_lsp_code_action_context *context) {
 
 GG_HANDLER(gg_on_code_action) {
     const gg_lsp_code_action_params *p = params;
-    const gg_document *document = gg_document_find(session, p->text_document.uri);
+    gg_document *document = gg_document_find(session, p->text_document.uri);
     if (document == NULL || document->findings == NULL || !session->settings.trusted || !wants_quickfix(&p->context)) {
         gg_call_reply_take(call, json_array());
         return;
@@ -99,15 +99,16 @@ GG_HANDLER(gg_on_code_action) {
     *l = (lookup){.session = session,
                   .call = call,
                   .uri = gg_str_dup(p->text_document.uri),
-                  .parse = gg_parse_input_of(document),
                   .findings = gg_findings_ref(document->findings),
                   .max_safety = session->settings.max_safety,
-                  .version = document->version,
+                  .revision = document->revision,
                   .generation = document->findings_generation};
+    l->parse = gg_parse_input_of(document, &l->canceled);
     gg_span range = gg_span_of(session, document->text, &p->range);
     for (size_t i = 0; i < l->findings->sites.len && l->site_count < MAX_SITES; i++) {
         gg_mark mark = document->marks[i];
-        if (!l->findings->local[i] || mark.faded || mark.span.end < range.start || mark.span.start > range.end)
+        if (!l->findings->local[i] || mark.faded || mark.gone || mark.span.end < range.start ||
+            mark.span.start > range.end)
             continue;
         l->spans[l->site_count] = mark.span;
         l->sites[l->site_count++] = i;

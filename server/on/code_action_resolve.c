@@ -13,8 +13,7 @@ static void on_glued(void *data, const gg_glue_result *result) {
     if (call == NULL) return;
     gg_session *session = call->session;
     if (result->error) {
-        if (result->error != GG_ECANCELED) gg_show_message(session, 2, "graphglue: not applied. %s", result->message);
-        gg_call_fail(call, result->error, "%s", result->message);
+        gg_glue_refuse(call, result->error, result->message);
         return;
     }
     json_t *action = json_deep_copy(call->message.params);
@@ -45,5 +44,5 @@ GG_HANDLER(gg_on_code_action_resolve) {
         return;
     }
     gg_free(r);
-    gg_call_fail(call, err.code, "%s", err.message);
+    gg_glue_refuse(call, err.code, err.message);
 }

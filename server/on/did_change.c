@@ -5,20 +5,11 @@
 GG_HANDLER(gg_on_did_change) {
     (void)call;
     const gg_lsp_did_change_text_document_params *p = params;
-    gg_document *document = gg_document_find(session, p->text_document.uri);
+    gg_document *document = gg_document_peek(session, p->text_document.uri);
     if (document == NULL) {
-        gg_log(GG_LOG_WARNING, "didChange of a document that is not open: %.*s", GG_STR_ARG(p->text_document.uri));
+        gg_log(GG_LOG_INFO, "didChange of a document that is not open: %.*s", GG_STR_ARG(p->text_document.uri));
         return;
     }
-    gg_error err = {0};
-    for (uint32_t i = 0; i < p->content_changes.len; i++) {
-        if (gg_document_change(document, p->content_changes.items[i].range, p->content_changes.items[i].text, &err) ==
-            0)
-            continue;
-        gg_show_message(session, 2, "graphglue: %s: %s", document->uri, err.message);
-        break;
-    }
-    document->version = p->text_document.version;
-    gg_document_dirty(document);
+    gg_document_edit(document, p->content_changes.items, p->content_changes.len, p->text_document.version);
     if (session->settings.run == GG_RUN_ON_TYPE) gg_capture_start(document);
 }

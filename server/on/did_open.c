@@ -4,10 +4,6 @@
 GG_HANDLER(gg_on_did_open) {
     (void)call;
     const gg_lsp_text_document_item *item = &((const gg_lsp_did_open_text_document_params *)params)->text_document;
-    gg_error err = {0};
-    gg_document *document = gg_document_open(session, item->uri, item->language_id, item->version, item->text, &err);
-    if (document == NULL)
-        gg_show_message(session, 2, "graphglue: %.*s: %s", GG_STR_ARG(item->uri), err.message);
-    else if (session->settings.run != GG_RUN_MANUAL)
-        gg_capture_start(document);
+    gg_document *document = gg_document_open(session, item->uri, item->language_id, item->version, item->text);
+    if (session->settings.run != GG_RUN_MANUAL) gg_capture_start(document);
 }

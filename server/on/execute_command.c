@@ -21,8 +21,7 @@ static void on_glued(void *data, const gg_glue_result *result) {
     gg_free(g);
     if (call == NULL) return;
     if (result->error) {
-        if (result->error != GG_ECANCELED) gg_show_message(session, 2, "graphglue: not applied. %s", result->message);
-        gg_call_fail(call, result->error, "%s", result->message);
+        gg_glue_refuse(call, result->error, result->message);
         return;
     }
     json_t *edit = gg_workspace_edit_json(session, result->document, result->edits);
@@ -53,7 +52,7 @@ static void glue(gg_session *session, gg_call *call, const json_t *data) {
         return;
     }
     gg_free(g);
-    gg_call_fail(call, err.code, "%s", err.message);
+    gg_glue_refuse(call, err.code, err.message);
 }
 
 static void capture(gg_session *session, gg_call *call, const json_t *argument) {
@@ -65,6 +64,10 @@ static void capture(gg_session *session, gg_call *call, const json_t *argument) 
         gg_call_fail(call, GG_EFAILED,
                      "the workspace is not trusted: nothing is run (the initialization option \"trusted\" allows it)");
     } else {
+        gg_worker *worker = document->path ? gg_workspace_worker(gg_workspace_of(session, document->path)) : NULL;
+        if (worker && gg_worker_get_info(worker)->state == GG_WORKER_FAILED)
+            gg_worker_start(worker); /* a person asks: also one that was given up */
+        document->fresh = true;
         gg_capture_start(document);
         gg_call_reply_take(call, json_null());
     }

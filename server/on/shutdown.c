@@ -1,4 +1,4 @@
-/* shutdown: cancels what runs; afterwards only exit is taken.  Loop thread only. */
+/* shutdown: cancels what runs; afterwards only exit is taken, and nothing is said.  Loop thread only. */
 #include "server/on/on.h"
 
 GG_HANDLER(gg_on_shutdown) {
@@ -11,6 +11,7 @@ GG_HANDLER(gg_on_shutdown) {
     }
     session->syncs.len = 0;
     for (size_t i = 0; i < session->documents.len; i++) gg_capture_cancel(session->documents.items[i]);
+    gg_progress_close_all(session);
     session->state = GG_STATE_SHUTDOWN;
     gg_call_reply_take(call, json_null());
 }

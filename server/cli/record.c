@@ -1,0 +1,169 @@
+/* graphglue-lsp record -- python train.py: runs the program as it is, with our sitecustomize first on PYTHONPATH (graphglue_record/), which
+ * keeps example inputs while it runs.  The program has the terminal; its exit status is ours. */
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "server/cli/cli.h"
+#include "server/support.h"
+
+extern char **environ;
+
+static pid_t running;
+
+static void pass_on(int signal_number) {
+    if (running > 0) kill(running, signal_number);
+}
+
+/* Absolute, made with what is above it; .graphglue/ keeps itself out of version control. */
+static int make_folder(const gg_cli_args *args, char *out, size_t size, gg_error *err) {
+    char here[GG_PATH_BYTES], root[GG_PATH_BYTES], beside[GG_PATH_BYTES + 2];
+    if (getcwd(here, sizeof(here)) == NULL) return gg_fail(err, GG_EIO, "the current folder cannot be read");
+    snprintf(beside, sizeof(beside), "%s/x", here);
+    bool kept = args->out == NULL;
+    if (kept)
+        snprintf(out, size, "%s/.graphglue/inputs", gg_cli_project_of(beside, root) ? root : here);
+    else
+        snprintf(out, size, "%s%s%s", args->out[0] == '/' ? "" : here, args->out[0] == '/' ? "" : "/", args->out);
+    for (char *slash = strchr(out + 1, '/');; slash = strchr(slash + 1, '/')) {
+        if (slash) *slash = '\0';
+        int failed = mkdir(out, 0777) != 0 && errno != EEXIST ? errno : 0;
+        if (failed) return gg_fail(err, GG_EIO, "%s cannot be made: %s", out, strerror(failed));
+        if (slash == NULL) break;
+        *slash = '/';
+    }
+    if (!kept) return 0;
+    char ignore[GG_PATH_BYTES * 2];
+    snprintf(ignore, sizeof(ignore), "%s/../.gitignore", out);
+    FILE *file = fopen(ignore, "wx");
+    if (file) {
+        fputs("*\n", file);
+        fclose(file);
+    }
+    return 0;
+}
+
+static void set_environment(const gg_cli_args *args, const char *folder, const char *support) {
+    const char *path = getenv("PYTHONPATH");
+    gg_buf joined;
+    gg_buf_init(&joined, 1 << 20);
+    (void)gg_buf_printf(&joined, "%s%s%s", support, path && *path ? ":" : "", path ? path : "");
+    setenv("PYTHONPATH", joined.ptr, 1);
+    gg_buf_clear(&joined);
+    setenv("GRAPHGLUE_RECORD", folder, 1);
+    setenv("GRAPHGLUE_RECORD_VALUES", args->values ? args->values : "small", 1);
+}
+
+/* Runs it to its end; its exit status as a shell gives it. */
+static int run(char *const *program) {
+    struct sigaction keep = {.sa_handler = SIG_IGN}, pass = {.sa_handler = pass_on};
+    posix_spawnattr_t attributes;
+    sigset_t defaults;
+    sigemptyset(&defaults);
+    sigaddset(&defaults, SIGPIPE);
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setsigdefault(&attributes, &defaults);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+    int error = posix_spawnp(&running, program[0], NULL, &attributes, program, environ);
+    posix_spawnattr_destroy(&attributes);
+    if (error) {
+        fprintf(stderr, "graphglue-lsp record: %s: %s\n", program[0], strerror(error));
+        return error == ENOENT ? 127 : 126;
+    }
+    sigaction(SIGINT, &keep, NULL); /* the terminal sends it to the program too */
+    sigaction(SIGQUIT, &keep, NULL);
+    sigaction(SIGTERM, &pass, NULL);
+    sigaction(SIGHUP, &pass, NULL);
+    int status = 0;
+    while (waitpid(running, &status, 0) < 0 && errno == EINTR) {}
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+typedef struct totals {
+    size_t documents, sets, problems;
+} totals;
+
+static void count_document(totals *sum, const char *path, gg_cli_names *owners) {
+    json_t *document = json_load_file(path, 0, NULL);
+    size_t sets = json_array_size(json_object_get(document, "sets"));
+    const char *owner = json_string_value(json_object_get(document, "owner"));
+    const char *problem = json_string_value(json_object_get(document, "problem"));
+    const char *name = json_string_value(json_object_get(json_object_get(document, "target"), "name"));
+    sum->documents += sets > 0;
+    sum->sets += sets;
+    if (sets == 0 && problem && name) {
+        sum->problems++;
+        fprintf(stderr, "  %s could not be kept: %s\n", name, problem);
+    }
+    bool known = owner == NULL || sets == 0;
+    for (size_t i = 0; i < owners->len && !known; i++) known = strcmp(owners->items[i], owner) == 0;
+    if (!known) gg_list_push(owners, gg_str_dup(gg_str_from(owner)));
+    json_decref(document);
+}
+
+/* What this run has written, on stderr: stdout is the program's. */
+static void report(const char *folder, time_t since) {
+    totals sum = {0};
+    gg_cli_names owners = {0};
+    DIR *dir = opendir(folder);
+    for (struct dirent *entry; dir && (entry = readdir(dir)) != NULL;) {
+        char path[GG_PATH_BYTES + 300];
+        struct stat info;
+        snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
+        if (gg_str_ends_with(gg_str_from(entry->d_name), GG_STR(".json")) && stat(path, &info) == 0 &&
+            info.st_mtime >= since)
+            count_document(&sum, path, &owners);
+    }
+    if (dir) closedir(dir);
+    if (sum.documents == 0 && sum.problems == 0) {
+        fputs("graphglue: nothing was recorded: no module or compiled function ran in a Python that reads PYTHONPATH "
+              "(python -I and -E do not)\n",
+              stderr);
+        return;
+    }
+    fprintf(stderr, "graphglue: recorded %zu input set%s of %zu entr%s in %s\n", sum.sets, sum.sets == 1 ? "" : "s",
+            sum.documents, sum.documents == 1 ? "y" : "ies", folder);
+    for (size_t i = 0; i < owners.len; i++) {
+        fprintf(stderr, "  graphglue-lsp check %s\n", owners.items[i]);
+        gg_free(owners.items[i]);
+    }
+    gg_list_clear(&owners);
+}
+
+int gg_cli_record(int argc, char **argv) {
+    gg_cli_args args;
+    gg_error err = {0};
+    bool help;
+    char folder[GG_PATH_BYTES];
+    int status = GG_CLI_FAILED;
+    char *support = NULL;
+    if (gg_cli_parse(&args, argc, argv, &help, &err) != 0) {
+        gg_cli_usage_error("record", &err);
+    } else if (help) {
+        status = gg_cli_help("record");
+    } else if (args.paths.len == 0) {
+        gg_fail(&err, GG_EPARAMS, "name a program to run, as in: graphglue-lsp record -- python train.py");
+        gg_cli_usage_error("record", &err);
+    } else if ((support = gg_support_folder("graphglue_record")) == NULL) {
+        gg_fail(&err, GG_ENOTFOUND, "graphglue_record/ was not found beside graphglue-worker: reinstall graphglue-lsp");
+        gg_cli_usage_error("record", &err);
+    } else if (make_folder(&args, folder, sizeof(folder), &err) != 0) {
+        gg_cli_usage_error("record", &err);
+    } else {
+        time_t since = time(NULL);
+        gg_list_push(&args.paths, NULL);
+        set_environment(&args, folder, support);
+        status = run(args.paths.items);
+        report(folder, since);
+    }
+    gg_free(support);
+    gg_cli_args_clear(&args);
+    return status;
+}

@@ -1,0 +1,99 @@
+/* Open documents: their text, and the findings carried along in it.  Part of session.h.  Loop thread only.
+ *
+ * A document's text is settled when its changes are all in `text`.  didChange alone leaves it unsettled, so that a burst of changes costs one copy;
+ * gg_document_find and gg_document_text settle. */
+#ifndef GG_DOCUMENTS_H
+#define GG_DOCUMENTS_H
+
+#include "protocol/gg_protocol.h"
+#include "repair/gg_repair.h"
+
+typedef struct gg_session gg_session;
+
+/* ---- findings: what a capture said of one document --------------------------------------------------------------------- */
+typedef struct gg_problem { /* an entry that could not be captured, or a file that could not be run */
+    gg_span span;
+    int severity; /* LSP's */
+    const char *code;
+    gg_str message;
+} gg_problem;
+
+/* Immutable once made; reference counted on the loop thread, read by jobs that hold a reference. */
+typedef struct gg_findings {
+    unsigned refs;
+    gg_arena *arena;
+    gg_text *text; /* captured */
+    gg_tree *tree; /* of that text */
+    gg_site_list sites;
+    gg_span *site_spans; /* in text: the site's own, or its entry's when it lies elsewhere */
+    bool *local;         /* the site lies in this document */
+    gg_problem *problems;
+    size_t problem_count;
+    gg_entry *entries;
+    size_t entry_count;
+} gg_findings;
+
+gg_findings *gg_findings_ref(gg_findings *findings);
+void gg_findings_unref(gg_findings **findings);
+
+/* ---- changes, noted until what was made from the text before them is carried over -------------------------------------- */
+typedef struct gg_noted {
+    gg_change change;
+    bool over_lines; /* what was replaced began and ended in different lines */
+} gg_noted;
+typedef GG_LIST(gg_noted) gg_noted_list;
+
+/* Typing is one change, however long; beyond a ceiling the last ones are merged into one that covers them. */
+void gg_noted_add(gg_noted_list *list, gg_noted noted);
+
+/* ---- documents ------------------------------------------------------------------------------------------------------------- */
+/* Where a finding is now. */
+typedef struct gg_mark {
+    gg_span span;
+    bool faded; /* its lines do not read as they did when they were captured: shown, but nothing is offered */
+    bool gone;  /* its lines were deleted: nothing is shown until they are back (undo), or the next capture */
+} gg_mark;
+
+typedef struct gg_document {
+    gg_session *session;
+    char *uri, *path; /* path NULL for documents that are no files */
+    int64_t version;  /* the client's; may come again after a close, and nothing of ours is told apart by it */
+    bool python;
+    uint64_t revision; /* of the text: no two texts of a session have the same */
+    gg_text *text;
+    gg_draft *draft;            /* text and the changes since; NULL: settled */
+    bool lost;                  /* a change could not be applied: what the client holds is not known */
+    gg_tree *tree;              /* of an older or the same text */
+    gg_noted_list tree_changes; /* since tree */
+    gg_findings *findings;
+    gg_mark *marks;               /* sites, then problems */
+    uint64_t generation;          /* of findings and marks together: names a pull result */
+    uint64_t findings_generation; /* of findings: dates a code action */
+    bool dirty;                   /* must be published */
+    bool closed;
+    struct gg_capture *capture;
+    bool fresh;         /* the next capture is to run, whatever is stored */
+    bool capture_again; /* when the one that runs, or the question for settings, is done */
+} gg_document;
+
+gg_document *gg_document_find(gg_session *session, gg_str uri); /* settled; NULL when it is not open */
+gg_document *gg_document_peek(gg_session *session, gg_str uri); /* as it is */
+gg_text *gg_document_text(gg_document *document);               /* borrowed */
+/* Never NULL; opened twice, the newest wins. A text that cannot be held gives a lost document, and the user is told. */
+gg_document *gg_document_open(gg_session *session, gg_str uri, gg_str language, int64_t version, gg_str text);
+void gg_document_close(gg_document *document);
+/* All changes of one message, in the negotiated encoding. */
+void gg_document_edit(gg_document *document, const gg_lsp_text_document_content_change *changes, uint32_t count,
+                      int64_t version);
+/* From now on nothing is said or offered about it, until the client sends its whole text.  `why` is shown to the user, once. */
+void gg_document_lose(gg_document *document, const char *why);
+void gg_document_set_findings(gg_document *document, gg_findings *findings, const gg_noted *since,
+                              size_t count); /* takes the ref */
+void gg_document_dirty(gg_document *document);
+
+/* documents_marks.c, for documents.c */
+void gg__marks_carry(gg_document *document, gg_noted noted);
+void gg__marks_settle(gg_document *document);
+void gg__marks_clear(gg_document *document);
+
+#endif
