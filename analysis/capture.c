@@ -192,6 +192,17 @@ static void read_stack(reader *r, gg_break *out, const json_t *object) {
     for (size_t i = 0; i < count; i++) read_frame(r, &out->stack[i], json_array_get(stack, i));
 }
 
+static void read_eager(reader *r, gg_break *out, const json_t *object) {
+    const json_t *eager = value_of(r, object, "eager");
+    if (eager == NULL) return;
+    if (!json_is_object(eager)) {
+        wrong(r, "eager", "an object");
+        return;
+    }
+    out->eager_function = read_string(r, eager, "function");
+    out->eager_rest = read_bool(r, eager, "rest");
+}
+
 static void read_break(reader *r, gg_break *out, const json_t *object) {
     if (!json_is_object(object)) {
         wrong(r, "breaks", "an object");
@@ -205,6 +216,7 @@ static void read_break(reader *r, gg_break *out, const json_t *object) {
     out->hints = read_strings(r, object, "hints", &out->hint_count);
     out->skip = gg_str_is(read_string(r, object, "kind"), "skip");
     out->in_loop = read_bool(r, object, "in_loop");
+    read_eager(r, out, object);
     out->aggravations = read_strings(r, object, "aggravations", &out->aggravation_count);
     read_stack(r, out, object);
     read_facts(r, out, object);

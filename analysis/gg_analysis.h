@@ -50,6 +50,19 @@ gg_range gg_text_range(const gg_text *text, gg_span span, gg_encoding encoding);
 /* A new text with span replaced.  The old one is untouched. */
 int gg_text_replace(gg_text **out, const gg_text *text, gg_span span, gg_str with, gg_error *err) GG_MUST_USE;
 
+/* A text while changes are made to it, one owner at a time; many cost little more than one. */
+typedef struct gg_draft gg_draft;
+gg_draft *gg_draft_new(const gg_text *text);
+void gg_draft_free(gg_draft *draft);
+gg_text *gg_draft_finish(gg_draft *draft); /* frees the draft */
+uint32_t gg_draft_len(const gg_draft *draft);
+uint32_t gg_draft_offset(gg_draft *draft, gg_position position, gg_encoding encoding); /* as gg_text_offset */
+gg_str gg_draft_slice(gg_draft *draft, gg_span span);          /* borrowed until the next call that takes the draft */
+bool gg_draft_over_lines(const gg_draft *draft, gg_span span); /* it begins and ends in different lines */
+bool gg_draft_equals(const gg_draft *draft, gg_str bytes);
+/* Errors as gg_text_replace's; then nothing was changed. */
+int gg_draft_replace(gg_draft *draft, gg_span span, gg_str with, gg_error *err) GG_MUST_USE;
+
 /* ---- tree ------------------------------------------------------------------------------------------------------- */
 typedef struct gg_tree gg_tree; /* a syntax tree and the text it was parsed from */
 
@@ -80,8 +93,9 @@ gg_str gg_enclosing_name(const gg_tree *tree, uint32_t offset, gg_arena *arena);
 /* Span of the innermost class (preferred) or function around offset, decorators included; false at module level. */
 bool gg_enclosing_definition(const gg_tree *tree, uint32_t offset, gg_span *out);
 
-/* A range from instruction positions, made exact by the tree: a method chain over several lines is widened to its call, a
- * position without columns becomes the statement's header (condition, call), parentheses and white space are trimmed.
+/* A range from instruction positions, made exact by the tree: a method chain over several lines and what is called are widened
+ * to the call, the ends of a slice to the subscript; names that are unpacked into stand for what is unpacked; a position without
+ * columns becomes the statement's header (condition, call); parentheses and white space are trimmed.
  * line and end_line 1-based; col/end_col UTF-8 bytes or -1. */
 gg_span gg_refine_range(const gg_tree *tree, uint32_t line, uint32_t end_line, int32_t col, int32_t end_col);
 
@@ -127,6 +141,8 @@ typedef struct gg_break {
     size_t hint_count;
     bool skip; /* the whole frame fell to eager; else the graph is split and goes on */
     bool in_loop;
+    gg_str eager_function; /* the function that runs without Dynamo because of it; empty when none does */
+    bool eager_rest;       /* … but for what precedes the break in it */
     gg_str *aggravations;
     size_t aggravation_count;
     gg_frame *stack;
@@ -179,11 +195,13 @@ const gg_tree *gg_sources_tree(gg_sources *sources, gg_str path, gg_error *err);
 /* Breaks grouped by (file, exact range, id): what a user sees and mends. */
 typedef struct gg_site {
     gg_str id, type, category, reason,
-        explanation; /* category: contract's words; explanation: plain text, our GCM words */
-    bool skip, in_loop;
+        explanation;       /* category: contract's words; explanation: plain text, our GCM words */
+    bool skip, in_loop;    /* in_loop: it lies in one, or a function that reaches it calls it from one */
+    gg_str eager_function; /* as in gg_break, of the record that costs most */
+    bool eager_rest;
     gg_str *aggravations;
     size_t aggravation_count;
-    uint32_t count;       /* break records grouped into it */
+    uint32_t count;       /* break records grouped into it: functions whose graph it splits */
     gg_str file;          /* absolute */
     gg_span span;         /* in the text the capture ran on */
     gg_range range_utf16; /* the same, for JSON */
@@ -216,6 +234,8 @@ bool gg_span_carry(gg_span *span, gg_change change);
 typedef struct gg_registry gg_registry; /* torch's graph_break_registry.json, read at run time */
 
 int gg_registry_load(gg_registry **out, const char *path, gg_error *err) GG_MUST_USE;
+/* The same from its bytes; `name` is what messages call it. */
+int gg_registry_parse(gg_registry **out, gg_str bytes, const char *name, gg_error *err) GG_MUST_USE;
 void gg_registry_free(gg_registry *registry);
 
 typedef struct gg_registry_row {

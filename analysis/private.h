@@ -9,6 +9,13 @@ TSPoint gg__text_point(const gg_text *text, uint32_t offset);
 /* The start of the code point that `offset` (clamped to the text) lies in. */
 uint32_t gg__text_boundary(const gg_text *text, uint32_t offset);
 
+/* Takes bytes (with room for the NUL, which is there) and starts. */
+gg_text *gg__text_new_take(char *bytes, uint32_t len, uint32_t *starts, uint32_t line_count, bool maybe_lone_cr);
+const uint32_t *gg__text_starts(const gg_text *text, bool *maybe_lone_cr); /* one for each line */
+int gg__check_utf8(gg_str bytes, size_t base_offset, size_t line, gg_error *err) GG_MUST_USE;
+/* Bytes from the begin of a line (without its terminator) to a character of it; clamps, and never splits a code point. */
+uint32_t gg__line_offset(gg_str line, uint32_t character, gg_encoding encoding);
+
 /* The expression that stands for a node in a diagnostic: the condition of an `if`, the value of a `return`, the name of a
  * definition; parentheses taken off. */
 TSNode gg__header_expression(TSNode node);

@@ -28,6 +28,23 @@ static TSNode first_child(TSNode node) {
     return (TSNode){0};
 }
 
+/* What a part of an expression or statement that cannot be marked by itself stands for; null node when it can. */
+static TSNode whole_of(TSNode node) {
+    TSNode parent = ts_node_parent(node);
+    if (ts_node_is_null(parent)) return (TSNode){0};
+    if (gg_node_is(node, "argument_list")) return gg_node_is(parent, "call") ? parent : (TSNode){0};
+    if (gg_node_is(node, "slice")) return gg_node_is(parent, "subscript") ? parent : (TSNode){0};
+    if (gg_node_is(node, "identifier") || gg_node_is(node, "attribute")) { /* what is called: the call is */
+        bool called = gg_node_is(parent, "call") && ts_node_eq(field(parent, "function"), node);
+        return called ? parent : (TSNode){0};
+    }
+    if (gg_node_is(node, "pattern_list") || gg_node_is(node, "tuple_pattern") || gg_node_is(node, "list_pattern")) {
+        TSNode left = field(parent, "left");
+        if (!ts_node_is_null(left) && ts_node_eq(left, node)) return field(parent, "right");
+    }
+    return (TSNode){0};
+}
+
 /* One step from a node towards the expression that stands for it; the node itself when it already does. */
 static TSNode header_step(TSNode node) {
     static const struct {
@@ -58,14 +75,10 @@ static TSNode header_step(TSNode node) {
         {"delete_statement", NULL},
         {"module", NULL},
     };
-    TSNode next = {0};
+    TSNode next = whole_of(node);
     for (size_t i = 0; i < GG_COUNT(steps); i++) {
         if (!gg_node_is(node, steps[i].type)) continue;
         next = steps[i].field ? field(node, steps[i].field) : first_child(node);
-    }
-    if (gg_node_is(node, "argument_list")) {
-        TSNode parent = ts_node_parent(node);
-        if (gg_node_is(parent, "call")) next = parent;
     }
     return ts_node_is_null(next) ? node : next;
 }

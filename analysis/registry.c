@@ -69,17 +69,13 @@ static int by_id(const void *a, const void *b) {
     return gg_str_compare(((const gg_registry_row *)a)->id, ((const gg_registry_row *)b)->id);
 }
 
-int gg_registry_load(gg_registry **out, const char *path, gg_error *err) {
-    *out = NULL;
-    json_t *json = NULL;
-    gg_text *text = NULL;
+int gg_registry_parse(gg_registry **out, gg_str bytes, const char *name, gg_error *err) {
     json_error_t why;
-    int rc = gg_text_read(&text, path, err);
-    if (rc != 0) goto cleanup;
-    gg_str bytes = gg_text_bytes(text);
-    json = json_loadb(bytes.ptr, bytes.len, 0, &why);
+    int rc = 0;
+    json_t *json = json_loadb(bytes.ptr, bytes.len, 0, &why);
+    *out = NULL;
     if (!json_is_object(json)) {
-        rc = gg_fail(err, GG_EPARSE, "%s is not a registry of graph breaks: %s (line %d)", path,
+        rc = gg_fail(err, GG_EPARSE, "%s is not a registry of graph breaks: %s (line %d)", name,
                      json ? "no object" : why.text, json ? 1 : why.line);
         goto cleanup;
     }
@@ -95,6 +91,14 @@ int gg_registry_load(gg_registry **out, const char *path, gg_error *err) {
 
 cleanup:
     json_decref(json);
+    return rc;
+}
+
+int gg_registry_load(gg_registry **out, const char *path, gg_error *err) {
+    gg_text *text = NULL;
+    *out = NULL;
+    int rc = gg_text_read(&text, path, err);
+    if (rc == 0) rc = gg_registry_parse(out, gg_text_bytes(text), path, err);
     gg_text_unref(&text);
     return rc;
 }

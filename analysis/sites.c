@@ -42,6 +42,28 @@ static gg_range range_of_lines(const gg_frame *frame) {
     return (gg_range){{line, 0}, {end + 1, 0}};
 }
 
+/* In UTF-16 units, as an editor counts: it does not show a byte order mark. */
+static gg_range shown_range(const gg_text *text, gg_span span) {
+    gg_range range = gg_text_range(text, span, GG_UTF16);
+    if (!gg_str_starts_with(gg_text_bytes(text), GG_STR("\xEF\xBB\xBF"))) return range;
+    if (range.start.line == 0 && range.start.character > 0) range.start.character--;
+    if (range.end.line == 0 && range.end.character > 0) range.end.character--;
+    return range;
+}
+
+/* Whether the code is run again and again by a loop of the same function; comprehensions are for Dynamo no loops. */
+static bool lies_in_loop(TSNode node) {
+    for (TSNode at = ts_node_parent(node), child = node; !ts_node_is_null(at); child = at, at = ts_node_parent(at)) {
+        if (gg_node_is(at, "function_definition") || gg_node_is(at, "lambda") || gg_node_is(at, "class_definition"))
+            return false;
+        TSNode body = ts_node_child_by_field_name(at, "body", 4);
+        bool in_body = !ts_node_is_null(body) && ts_node_eq(body, child);
+        if (gg_node_is(at, "for_statement") && in_body) return true;
+        if (gg_node_is(at, "while_statement") && (in_body || !gg_node_is(child, "else_clause"))) return true;
+    }
+    return false;
+}
+
 static gg_site place(grouping *g, const gg_break *record) {
     gg_site site = {.id = record->id, .first = record};
     static const gg_frame nowhere = {.col = -1, .end_col = -1};
@@ -56,12 +78,13 @@ static gg_site place(grouping *g, const gg_break *record) {
         return site;
     }
     site.span = gg_refine_range(tree, frame->line, frame->end_line, frame->col, frame->end_col);
-    site.range_utf16 = gg_text_range(gg_tree_text(tree), site.span, GG_UTF16);
+    site.range_utf16 = shown_range(gg_tree_text(tree), site.span);
     TSNode node = gg_node_at(tree, site.span);
     TSNode parent = ts_node_parent(node);
     /* A class is made by the code around it; a function's name stands for its own frame. */
     if (gg_node_is(parent, "class_definition") && gg_node_is(node, "identifier")) node = ts_node_parent(parent);
     site.enclosing = gg__enclosing_name_of(tree, node, g->arena);
+    site.in_loop = lies_in_loop(node);
     return site;
 }
 
@@ -105,6 +128,11 @@ static void add_record(grouping *g, const gg_entry *entry, const gg_break *recor
         site->stack_len = record->stack_len;
     }
     site->count++;
+    bool worse = record->eager_function.len > 0 && (site->eager_function.len == 0 || (record->skip && !site->skip));
+    if (worse) {
+        site->eager_function = record->eager_function;
+        site->eager_rest = record->eager_rest;
+    }
     site->skip = site->skip || record->skip;
     site->in_loop = site->in_loop || record->in_loop;
     for (size_t i = 0; i < record->aggravation_count; i++)

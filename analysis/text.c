@@ -1,8 +1,6 @@
 /* gg_text: immutable bytes and the line index of one version of a document.
  *
- * DESIGN: an edit makes a new text, so readers never lock.  Whether a line starts at s depends on bytes s-1 and s only, so a
- * replacement keeps the starts before it, shifts those after it and scans just what is new: an edit of a 10,000-line
- * file costs a copy, not a scan.  UTF-8 is checked once, for what is new.
+ * DESIGN: an edit makes a new text (draft.c), so readers never lock.
  * Threads: immutable and reference counted; any thread. */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,17 +25,16 @@ static bool is_continuation(char c) {
     return ((unsigned char)c & 0xC0u) == 0x80u;
 }
 
-/* Pushes the line starts s with from < s <= to. */
-static void scan_lines(offsets *starts, bool *lone_cr, gg_str bytes, uint32_t from, uint32_t to) {
-    if (memchr(bytes.ptr + from, '\r', to - from) == NULL) {
-        const char *at = bytes.ptr + from, *end = bytes.ptr + to;
+static void scan_lines(offsets *starts, bool *lone_cr, gg_str bytes) {
+    const char *at = bytes.ptr, *end = bytes.ptr + bytes.len;
+    if (memchr(at, '\r', bytes.len) == NULL) {
         while ((at = memchr(at, '\n', (size_t)(end - at))) != NULL) {
             at++;
             gg_list_push(starts, (uint32_t)(at - bytes.ptr));
         }
         return;
     }
-    for (uint32_t s = from + 1; s <= to; s++) {
+    for (uint32_t s = 1; s <= bytes.len; s++) {
         char before = bytes.ptr[s - 1];
         bool cr = before == '\r' && !(s < bytes.len && bytes.ptr[s] == '\n');
         if (before == '\n' || cr) gg_list_push(starts, s);
@@ -45,19 +42,18 @@ static void scan_lines(offsets *starts, bool *lone_cr, gg_str bytes, uint32_t fr
     }
 }
 
-/* Takes bytes and starts. */
-static gg_text *text_new_take(char *bytes, uint32_t len, offsets starts, bool lone_cr) {
+gg_text *gg__text_new_take(char *bytes, uint32_t len, uint32_t *starts, uint32_t line_count, bool lone_cr) {
     gg_text *text = gg_calloc(1, sizeof(*text));
     atomic_init(&text->refs, 1);
     text->bytes = bytes;
     text->len = len;
-    text->starts = starts.items;
-    text->line_count = (uint32_t)starts.len;
+    text->starts = starts;
+    text->line_count = line_count;
     text->maybe_lone_cr = lone_cr;
     return text;
 }
 
-static int check_utf8(gg_str bytes, size_t base_offset, size_t line, gg_error *err) {
+int gg__check_utf8(gg_str bytes, size_t base_offset, size_t line, gg_error *err) {
     size_t valid = gg_utf8_valid_prefix(bytes);
     if (valid == bytes.len) return 0;
     for (size_t i = 0; i < valid; i++) line += bytes.ptr[i] == '\n';
@@ -70,7 +66,7 @@ int gg_text_new(gg_text **out, gg_str bytes, gg_error *err) {
     if (bytes.len > GG_MAX_DOCUMENT_BYTES)
         return gg_fail(err, GG_ETOOBIG, "a document of %zu bytes is over the limit of %u", bytes.len,
                        GG_MAX_DOCUMENT_BYTES);
-    int rc = check_utf8(bytes, 0, 1, err);
+    int rc = gg__check_utf8(bytes, 0, 1, err);
     if (rc != 0) return rc;
     char *copy = gg_malloc(bytes.len + 1);
     if (bytes.len > 0) memcpy(copy, bytes.ptr, bytes.len);
@@ -78,8 +74,8 @@ int gg_text_new(gg_text **out, gg_str bytes, gg_error *err) {
     offsets starts = {0};
     bool lone_cr = false;
     gg_list_push(&starts, 0);
-    scan_lines(&starts, &lone_cr, (gg_str){copy, bytes.len}, 0, (uint32_t)bytes.len);
-    *out = text_new_take(copy, (uint32_t)bytes.len, starts, lone_cr);
+    scan_lines(&starts, &lone_cr, (gg_str){copy, bytes.len});
+    *out = gg__text_new_take(copy, (uint32_t)bytes.len, starts.items, (uint32_t)starts.len, lone_cr);
     return 0;
 }
 
@@ -154,6 +150,11 @@ gg_str gg_text_slice(const gg_text *text, gg_span span) {
     return gg_str_slice(gg_text_bytes(text), span.start, span.end);
 }
 
+const uint32_t *gg__text_starts(const gg_text *text, bool *maybe_lone_cr) {
+    *maybe_lone_cr = text->maybe_lone_cr;
+    return text->starts;
+}
+
 uint32_t gg_text_line_count(const gg_text *text) {
     return text->line_count;
 }
@@ -213,12 +214,15 @@ static uint32_t code_point_units(uint32_t bytes, gg_encoding encoding) {
     return 1;
 }
 
-uint32_t gg_text_offset(const gg_text *text, gg_position position, gg_encoding encoding) {
-    if (position.line >= text->line_count) return text->len;
-    uint32_t at = text->starts[position.line], end = line_end(text, position.line);
-    uint32_t left = position.character;
-    while (at < end && left > 0) {
-        uint32_t bytes = code_point_bytes(text->bytes[at]);
+uint32_t gg__line_offset(gg_str line, uint32_t character, gg_encoding encoding) {
+    uint32_t at = 0, left = character;
+    if (encoding == GG_UTF8) {
+        if (left >= line.len) return (uint32_t)line.len;
+        while (left > 0 && is_continuation(line.ptr[left])) left--;
+        return left;
+    }
+    while (at < line.len && left > 0) {
+        uint32_t bytes = code_point_bytes(line.ptr[at]);
         uint32_t units = code_point_units(bytes, encoding);
         if (units > left) break; /* in the middle of a code point: its start */
         left -= units;
@@ -227,10 +231,17 @@ uint32_t gg_text_offset(const gg_text *text, gg_position position, gg_encoding e
     return at;
 }
 
+uint32_t gg_text_offset(const gg_text *text, gg_position position, gg_encoding encoding) {
+    if (position.line >= text->line_count) return text->len;
+    return text->starts[position.line] +
+           gg__line_offset(gg_text_line(text, position.line), position.character, encoding);
+}
+
 gg_position gg_text_position(const gg_text *text, uint32_t offset, gg_encoding encoding) {
     offset = gg__text_boundary(text, offset);
     uint32_t line = line_of(text, offset), end = line_end(text, line), character = 0;
     if (offset > end) offset = end;
+    if (encoding == GG_UTF8) return (gg_position){line, offset - text->starts[line]};
     for (uint32_t at = text->starts[line]; at < offset;) {
         uint32_t bytes = code_point_bytes(text->bytes[at]);
         character += code_point_units(bytes, encoding);
@@ -258,33 +269,11 @@ TSPoint gg__text_point(const gg_text *text, uint32_t offset) {
 
 int gg_text_replace(gg_text **out, const gg_text *text, gg_span span, gg_str with, gg_error *err) {
     *out = NULL;
-    if (span.start > span.end || span.end > text->len || gg__text_boundary(text, span.start) != span.start ||
-        gg__text_boundary(text, span.end) != span.end)
-        return gg_fail(err, GG_EPARAMS, "bytes %u to %u are no range of a document of %u bytes", span.start, span.end,
-                       text->len);
-    size_t len = text->len - (span.end - span.start) + with.len;
-    if (len > GG_MAX_DOCUMENT_BYTES)
-        return gg_fail(err, GG_ETOOBIG, "a document of %zu bytes is over the limit of %u", len, GG_MAX_DOCUMENT_BYTES);
-    int rc = check_utf8(with, span.start, line_of(text, span.start) + 1, err);
-    if (rc != 0) return rc;
-
-    char *bytes = gg_malloc(len + 1);
-    uint32_t new_end = span.start + (uint32_t)with.len;
-    memcpy(bytes, text->bytes, span.start);
-    if (with.len > 0) memcpy(bytes + span.start, with.ptr, with.len);
-    memcpy(bytes + new_end, text->bytes + span.end, text->len - span.end + 1); /* and the NUL */
-
-    offsets starts = {0};
-    uint32_t kept = line_of(text, span.start) + 1;                /* starts <= span.start … */
-    if (kept > 1 && text->starts[kept - 1] == span.start) kept--; /* … and that one depends on what follows it */
-    starts.cap = text->line_count + 16;
-    starts.items = gg_malloc(starts.cap * sizeof(*starts.items));
-    memcpy(starts.items, text->starts, kept * sizeof(*starts.items));
-    starts.len = kept;
-    bool lone_cr = text->maybe_lone_cr;
-    scan_lines(&starts, &lone_cr, (gg_str){bytes, len}, span.start > 0 ? span.start - 1 : 0, new_end);
-    for (uint32_t i = line_of(text, span.end) + 1; i < text->line_count; i++)
-        gg_list_push(&starts, text->starts[i] - span.end + new_end);
-    *out = text_new_take(bytes, (uint32_t)len, starts, lone_cr);
-    return 0;
+    gg_draft *draft = gg_draft_new(text);
+    int rc = gg_draft_replace(draft, span, with, err);
+    if (rc == 0)
+        *out = gg_draft_finish(draft);
+    else
+        gg_draft_free(draft);
+    return rc;
 }

@@ -30,3 +30,17 @@ function(gg_library name)
   add_library(gg_${name} STATIC ${sources})
   target_link_libraries(gg_${name} PUBLIC gg_flags ${ARG_DEPENDS})
 endfunction()
+
+# gg_embed(<folder> <texts> HEADER <h> TYPE <row>): the *.md of a folder of texts as a sorted table <row>s with <row>_count rows in that folder's library.
+function(gg_embed name texts)
+  cmake_parse_arguments(ARG "" "HEADER;TYPE" "" ${ARGN})
+  file(GLOB pages CONFIGURE_DEPENDS ${texts}/*.md)
+  set(table ${CMAKE_CURRENT_BINARY_DIR}/${ARG_TYPE}s.c)
+  set(script ${CMAKE_SOURCE_DIR}/cmake/embed.cmake)
+  add_custom_command(
+    OUTPUT ${table}
+    COMMAND ${CMAKE_COMMAND} -DOUT=${table} -DDIR=${texts} -DHEADER=${ARG_HEADER} -DTYPE=${ARG_TYPE} -P ${script}
+    DEPENDS ${pages} ${script}
+    VERBATIM)
+  target_sources(gg_${name} PRIVATE ${table})
+endfunction()

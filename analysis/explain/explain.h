@@ -1,6 +1,6 @@
 /* What the files of analysis/explain/ share.
  *
- * A text is texts/<id>.md, embedded by embed.cmake: a title line "# GB0170: …" and sections
+ * A text is texts/<id>.md, embedded by cmake/embed.cmake: a title line "# GB0170: …" and sections
  *
  *   ## Short                     one clause for a diagnostic
  *   ## What happens              what Python does here

@@ -37,11 +37,34 @@ static void put_section(gg__writer *w, gg_str file, const char *title) {
     gg__put(w, "\n\n");
 }
 
+/* The subjects a variant is for.  Texts name them by patterns; the stars around a name only help to match it. */
+static void put_subjects(gg__writer *w, gg_str patterns) {
+    static const struct {
+        const char *pattern, *words;
+    } named[] = {{"symbolic", "a number not known while tracing"}, {"subscript", "a subscript"}};
+    for (size_t at = 0; at < patterns.len;) {
+        size_t comma = gg_str_find(patterns, GG_STR(","), at);
+        if (at > 0) gg__put(w, ", ");
+        gg_str name = gg_str_trim(gg_str_slice(patterns, at, comma == SIZE_MAX ? patterns.len : comma));
+        at = comma == SIZE_MAX ? patterns.len : comma + 1;
+        const char *words = NULL;
+        for (size_t i = 0; i < GG_COUNT(named); i++)
+            if (gg_str_is(name, named[i].pattern)) words = named[i].words;
+        if (gg_str_starts_with(name, GG_STR("*"))) name = gg_str_slice(name, 1, name.len);
+        if (gg_str_ends_with(name, GG_STR("*")) && !gg_str_ends_with(name, GG_STR(".*")))
+            name = gg_str_slice(name, 0, name.len - 1);
+        if (words)
+            gg__put(w, words);
+        else
+            gg__put_code(w, name, GG__QUOTED_CODE_BYTES);
+    }
+}
+
 static void put_variants(gg__writer *w, gg_str file) {
     gg_str patterns, body;
     for (size_t at = 0; gg__text_next_variant(file, "How to fix", &at, &patterns, &body);) {
-        gg__put(w, w->markdown ? "- " : "  ");
-        gg__put_code(w, patterns, GG__QUOTED_CODE_BYTES);
+        gg__put(w, w->markdown ? "- With " : "  With ");
+        put_subjects(w, patterns);
         gg__put(w, ": ");
         gg__put_template(w, body, NULL, GG__QUOTED_CODE_BYTES);
         gg__put(w, "\n");

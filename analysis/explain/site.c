@@ -14,8 +14,7 @@ static bool has_aggravation(const gg_site *site, const char *id) {
 
 typedef enum effect {
     SPLITS,          /* the graph ends here and another begins */
-    LOOP_HERE,       /* the function runs eagerly: a loop around the site */
-    REST_HERE,       /* the same, but only what follows an earlier break */
+    LOOP_HERE,       /* a function runs eagerly: a loop around the site */
     LOOP_IN_CALLER,  /* the same, for a function that calls this one in a loop */
     CONTEXT_MANAGER, /* … a context manager */
     TRY_HERE,        /* … a try block */
@@ -23,36 +22,44 @@ typedef enum effect {
 } effect;
 
 static effect effect_of(const gg_site *site, const gg__subject *subject) {
-    if (has_aggravation(site, "GB7000") || (site->skip && site->in_loop)) {
-        if (!subject->in_loop) return LOOP_IN_CALLER;
-        /* After a break the rest of a function is a frame of its own, and it is that one that is given up. */
-        bool resumed = gg_str_contains(site->reason, GG_STR("frame skipped: torch_dynamo_resume_in_"));
-        return resumed ? REST_HERE : LOOP_HERE;
-    }
+    if (has_aggravation(site, "GB7000")) return subject->in_loop ? LOOP_HERE : LOOP_IN_CALLER;
     if (has_aggravation(site, "GB0066")) return CONTEXT_MANAGER;
-    if (!site->skip) return SPLITS;
+    if (!site->skip && site->eager_function.len == 0) return SPLITS;
     return subject->in_try ? TRY_HERE : SKIPS;
 }
 
+/* How much of a function is given up.  After a break the rest of a function is a frame of its own, and it may be that one. */
+typedef enum extent { ALL, AFTER_PREVIOUS_BREAK, FROM_HERE, UNKNOWN_EXTENT } extent;
+
+static extent extent_of(const gg_site *site) {
+    if (site->eager_function.len == 0) return UNKNOWN_EXTENT;
+    return !site->skip ? FROM_HERE : site->eager_rest ? AFTER_PREVIOUS_BREAK : ALL;
+}
+
 /* ---- one line ---- */
-static const char *short_effect(effect e) {
-    switch (e) {
-    case SPLITS:
-        return "the graph splits here";
-    case LOOP_HERE:
-        return "in a loop, so the whole function runs uncompiled";
-    case REST_HERE:
-        return "in a loop, so the rest of the function runs uncompiled";
-    case LOOP_IN_CALLER:
-        return "in a caller's loop, so that caller runs uncompiled";
-    case CONTEXT_MANAGER:
-        return "in a `with` block, so the function runs uncompiled";
-    case TRY_HERE:
-        return "in a `try` block, so the function runs uncompiled";
-    case SKIPS:
-        return "the function runs uncompiled";
+static void put_short_effect(gg__writer *w, const gg_site *site, effect e) {
+    static const char *const causes[] = {
+        [LOOP_HERE] = "in a loop, so ",
+        [LOOP_IN_CALLER] = "in a caller's loop, so ",
+        [CONTEXT_MANAGER] = "in a `with` block, so ",
+        [TRY_HERE] = "in a `try` block, so ",
+        [SKIPS] = "",
+    };
+    if (e == SPLITS) {
+        gg__put(w, "the graph splits here");
+        return;
     }
-    return "the graph splits here";
+    static const char *const parts[] = {[ALL] = "the whole function",
+                                        [AFTER_PREVIOUS_BREAK] = "the rest of the function",
+                                        [FROM_HERE] = "the rest of the function",
+                                        [UNKNOWN_EXTENT] = "the function"};
+    static const char *const callers[] = {[ALL] = "that caller",
+                                          [AFTER_PREVIOUS_BREAK] = "the rest of that caller",
+                                          [FROM_HERE] = "the rest of that caller",
+                                          [UNKNOWN_EXTENT] = "that caller"};
+    gg__put(w, causes[e]);
+    gg__put(w, (e == LOOP_IN_CALLER ? callers : parts)[extent_of(site)]);
+    gg__put(w, " runs uncompiled");
 }
 
 static gg_str finish(gg__writer *w, gg_arena *arena) {
@@ -82,7 +89,7 @@ gg_str gg__explain_summary(const gg_site *site, const gg_tree *tree, gg_arena *a
         gg__put_words(&w, site->type.len > 0 ? site->type : GG_STR("Dynamo stops here"));
     }
     gg__put(&w, ": ");
-    gg__put(&w, short_effect(effect_of(site, &subject)));
+    put_short_effect(&w, site, effect_of(site, &subject));
     return finish(&w, arena);
 }
 
@@ -113,54 +120,49 @@ static void put_label(gg__writer *w, const char *label) {
     gg__put(w, w->markdown ? ":** " : ": ");
 }
 
-static void put_function(gg__writer *w, const gg_site *site) {
-    if (site->enclosing.len == 0 || gg_str_is(site->enclosing, "<module>")) {
+static void put_function(gg__writer *w, gg_str name) {
+    if (name.len == 0 || gg_str_is(name, "<module>")) {
         gg__put(w, "the function");
     } else {
-        gg__put_code(w, site->enclosing, GG__QUOTED_CODE_BYTES);
+        gg__put_code(w, name, GG__QUOTED_CODE_BYTES);
     }
 }
 
-/* Which part of a function is given up is known for loops only; elsewhere an earlier break may have been the start of it. */
-#define OR_THE_REST ", or what was left of it after an earlier break,"
+/* Who runs in plain Python. */
+static void put_extent(gg__writer *w, const gg_site *site, effect e) {
+    extent x = extent_of(site);
+    if (x == UNKNOWN_EXTENT) { /* an earlier break may have been the start of it */
+        if (e == LOOP_IN_CALLER) {
+            gg__put(w, "that caller");
+        } else {
+            put_function(w, site->enclosing);
+        }
+        gg__put(w, ", or what was left of it after an earlier break,");
+        return;
+    }
+    gg__put(w, x == ALL ? "all of " : x == FROM_HERE ? "what follows in " : "everything in ");
+    put_function(w, site->eager_function);
+    if (x == AFTER_PREVIOUS_BREAK) gg__put(w, " after the previous break");
+}
 
 static void put_effect(gg__writer *w, const gg_site *site, effect e) {
-    switch (e) {
-    case SPLITS:
-        gg__put(
-            w,
-            "the graph is split here. What comes before is one graph, this runs in plain Python, and what follows, if "
-            "anything, is captured anew: nothing is fused across the gap, and every call pays for the way out and back "
-            "in.");
+    static const char *const causes[] = {
+        [LOOP_HERE] = "it lies in a loop, and Dynamo cannot go on from the middle of one. So ",
+        [LOOP_IN_CALLER] = "a caller reaches it from a loop, and Dynamo cannot go on from the middle of one. So ",
+        [CONTEXT_MANAGER] = "it lies in a `with` block whose context manager Dynamo cannot leave and enter again. So ",
+        [TRY_HERE] = "it lies in a `try` block, and Dynamo cannot go on from the middle of one. So ",
+        [SKIPS] = "Dynamo gives up the function it was capturing here: ",
+    };
+    if (e == SPLITS) {
+        gg__put(w, "the graph is split here. What comes before is one graph, this runs in plain Python, and what "
+                   "follows, if anything, is captured anew: nothing is fused across the gap, and every call pays for "
+                   "the way out and back in.");
         return;
-    case LOOP_HERE:
-        gg__put(w, "it lies in a loop, and Dynamo cannot go on from the middle of one. So all of ");
-        put_function(w, site);
-        gg__put(w, " runs in plain Python, also what is before and after the loop");
-        break;
-    case REST_HERE:
-        gg__put(w, "it lies in a loop, and Dynamo cannot go on from the middle of one. So everything in ");
-        put_function(w, site);
-        gg__put(w, " after the previous break runs in plain Python, also what is before and after the loop");
-        break;
-    case LOOP_IN_CALLER:
-        gg__put(w, "a caller reaches it from a loop, and Dynamo cannot go on from the middle of one. So that "
-                   "caller" OR_THE_REST " runs in plain Python");
-        break;
-    case CONTEXT_MANAGER:
-        gg__put(w, "it lies in a `with` block whose context manager Dynamo cannot leave and enter again. So the "
-                   "function around "
-                   "that block" OR_THE_REST " runs in plain Python");
-        break;
-    case TRY_HERE:
-        gg__put(w, "it lies in a `try` block, and Dynamo cannot go on from the middle of one. So ");
-        put_function(w, site);
-        gg__put(w, OR_THE_REST " runs in plain Python");
-        break;
-    case SKIPS:
-        gg__put(w, "Dynamo gives up the function it was capturing here: it" OR_THE_REST " runs in plain Python");
-        break;
     }
+    gg__put(w, causes[e]);
+    put_extent(w, site, e);
+    gg__put(w, " runs in plain Python");
+    if (e == LOOP_HERE && site->skip) gg__put(w, ", also what is before and after the loop");
     gg__put(w, ". Functions called from there are still compiled, each by itself.");
 }
 
