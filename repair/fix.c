@@ -2,14 +2,22 @@
  *
  * DESIGN  The session holds the text as mended so far and the entries last measured for it.  From those it derives the first site that has
  * not been given up; its rules are tried strongest first.  An accepted verdict replaces text and entries (the verdict measured the edited
- * text), and the sites are derived anew, since later breaks may have been a cascade of the one just mended.
+ * text), and the sites are derived anew, since later breaks may have been a cascade of the one just mended.  A site whose candidate was
+ * right but did not help is tried once more when another one has been mended since: what it ran into may be gone.
  *
- * Invariant: `sites` and `tree` belong to `text`; both are rebuilt whenever text or entries change. */
-#include <stdio.h>
-
+ * It ends: each step uses up an offer of a site, and there are MAX_REPAIRS verifications at most, whatever the worker answers.
+ *
+ * Invariant: `sites` and `tree` belong to `text`; both are rebuilt whenever text or entries change.
+ * Invariant: `edited` is not NULL exactly while the last repair awaits its verdict. */
 #include "repair/gg_repair.h"
 
 enum { MAX_REPAIRS = 256, MAX_OFFERS = 8 };
+
+typedef struct refusal { /* a site whose candidates were all refused */
+    gg_str key;
+    size_t accepted; /* repairs accepted by then */
+    bool right;      /* the results of one of them were right: it only did not help */
+} refusal;
 
 struct gg_fix {
     gg_arena *arena; /* lives as long as the session: repairs and verdicts are shown at its end */
@@ -17,17 +25,21 @@ struct gg_fix {
     gg_text *text;
     gg_tree *tree;
     gg_safety max_safety;
-    gg_safety weakest; /* of the accepted repairs: what they waived stays waived */
+    gg_safety weakest; /* of the accepted repairs: what one waived shows where a later one lets more be compiled */
     const gg_registry *registry;
+    bool (*wants)(const void *data, gg_str id); /* NULL: every id */
+    const void *wants_data;
     bool captured;
     gg_entry *before, *after;
     size_t before_count, after_count;
     gg_site_list sites;
-    GG_LIST(gg_str) given_up; /* keys of sites whose candidates were all refused */
-    gg_text *edited;          /* the candidate under verification */
+    GG_LIST(refusal) given_up; /* one for each key */
+    size_t accepted;
+    gg_text *edited; /* the candidate under verification */
     const gg_rule *offers[MAX_OFFERS];
     size_t offer_count, next_offer;
-    gg_str site_key; /* of the site being mended; empty: none chosen */
+    gg_str site_key;     /* of the site being mended; empty: none chosen */
+    bool site_was_right; /* results of one of its candidates were */
     GG_LIST(gg_fix_repair) repairs;
     GG_LIST(gg_text *) bases; /* references held for repairs */
 };
@@ -40,6 +52,11 @@ gg_fix *gg_fix_new(gg_str file, const gg_text *text, gg_safety max_safety, const
     fix->max_safety = max_safety;
     fix->registry = registry;
     return fix;
+}
+
+void gg_fix_only(gg_fix *fix, bool (*wants)(const void *data, gg_str id), const void *data) {
+    fix->wants = wants;
+    fix->wants_data = data;
 }
 
 void gg_fix_free(gg_fix *fix) {
@@ -55,11 +72,22 @@ void gg_fix_free(gg_fix *fix) {
     gg_free(fix);
 }
 
-/* A site keeps its identity while other lines change: id, enclosing definition and its own text. */
-static gg_str key_of(gg_fix *fix, const gg_site *site) {
-    gg_str code = gg_text_slice(fix->text, site->span);
-    return gg_arena_printf(fix->arena, "%.*s %.*s %.*s", GG_STR_ARG(site->id), GG_STR_ARG(site->enclosing),
-                           GG_STR_ARG(code));
+static gg_str code_of(const gg_fix *fix, const gg_site *site) {
+    return gg_text_slice(fix->text, site->span);
+}
+
+/* A site keeps its identity while other lines change: id, enclosing definition, its own text, and how many like it come before. */
+static gg_str key_of(gg_fix *fix, size_t index) {
+    const gg_site *site = &fix->sites.items[index];
+    size_t before = 0;
+    for (size_t i = 0; i < index; i++) {
+        const gg_site *other = &fix->sites.items[i];
+        before += gg_str_equal(other->file, fix->file) && gg_str_equal(other->id, site->id) &&
+                  gg_str_equal(other->enclosing, site->enclosing) &&
+                  gg_str_equal(code_of(fix, other), code_of(fix, site));
+    }
+    return gg_arena_printf(fix->arena, "%.*s %.*s #%zu %.*s", GG_STR_ARG(site->id), GG_STR_ARG(site->enclosing), before,
+                           GG_STR_ARG(code_of(fix, site)));
 }
 
 static int derive_sites(gg_fix *fix, gg_error *err) {
@@ -73,32 +101,46 @@ static int derive_sites(gg_fix *fix, gg_error *err) {
     return 0;
 }
 
-static bool is_given_up(const gg_fix *fix, gg_str key) {
+static refusal *refusal_of(gg_fix *fix, gg_str key) {
     for (size_t i = 0; i < fix->given_up.len; i++)
-        if (gg_str_equal(fix->given_up.items[i], key)) return true;
-    return false;
+        if (gg_str_equal(fix->given_up.items[i].key, key)) return &fix->given_up.items[i];
+    return NULL;
 }
 
-/* The site being mended, or the next one with offers. */
-static const gg_site *choose_site(gg_fix *fix) {
+/* The next site to mend: the first that has not been given up, else one whose refusal another repair may have mended. */
+static const gg_site *choose_site(gg_fix *fix, bool again) {
     for (size_t i = 0; i < fix->sites.len; i++) {
         const gg_site *site = &fix->sites.items[i];
         if (!gg_str_equal(site->file, fix->file)) continue;
-        gg_str key = key_of(fix, site);
-        if (fix->site_key.len ? !gg_str_equal(key, fix->site_key) : is_given_up(fix, key)) continue;
-        if (fix->site_key.len == 0) {
-            gg_rule_input in = {fix->tree, site, site->span};
-            fix->offer_count = gg_repair_offers(&in, fix->max_safety, fix->offers, MAX_OFFERS);
-            fix->next_offer = 0;
-            fix->site_key = key;
-        }
+        if (fix->wants && !fix->wants(fix->wants_data, site->id)) continue;
+        gg_str key = key_of(fix, i);
+        const refusal *refused = refusal_of(fix, key);
+        if (again ? !refused || !refused->right || refused->accepted == fix->accepted : refused != NULL) continue;
+        gg_rule_input in = {fix->tree, site, site->span};
+        fix->offer_count = gg_repair_offers(&in, fix->max_safety, fix->offers, MAX_OFFERS);
+        fix->next_offer = 0;
+        fix->site_key = key;
+        fix->site_was_right = false;
         return site;
     }
     return NULL;
 }
 
+/* The site being mended; NULL when none is, or it is gone. */
+static const gg_site *current_site(gg_fix *fix) {
+    for (size_t i = 0; fix->site_key.len && i < fix->sites.len; i++)
+        if (gg_str_equal(fix->sites.items[i].file, fix->file) && gg_str_equal(key_of(fix, i), fix->site_key))
+            return &fix->sites.items[i];
+    return NULL;
+}
+
 static void give_up_site(gg_fix *fix) {
-    gg_list_push(&fix->given_up, fix->site_key);
+    refusal now = {fix->site_key, fix->accepted, fix->site_was_right};
+    refusal *known = refusal_of(fix, now.key);
+    if (known)
+        *known = now;
+    else
+        gg_list_push(&fix->given_up, now);
     fix->site_key = GG_STR_NULL;
 }
 
@@ -109,6 +151,10 @@ static bool prepare(gg_fix *fix, const gg_site *site, const gg_rule *rule) {
     gg_error err = {0};
     bool ready = gg_repair_edits(rule, &in, fix->arena, &edits, &err) == 0 &&
                  gg_edits_apply(&fix->edited, fix->text, &edits, &err) == 0;
+    if (ready && gg_str_equal(gg_text_bytes(fix->edited), gg_text_bytes(fix->text))) { /* nothing to verify */
+        gg_text_unref(&fix->edited);
+        ready = false;
+    }
     if (ready) {
         gg_edit *copy = GG_ARENA_ARRAY(fix->arena, gg_edit, edits.list.len);
         memcpy(copy, edits.list.items, edits.list.len * sizeof(gg_edit));
@@ -127,15 +173,17 @@ static bool prepare(gg_fix *fix, const gg_site *site, const gg_rule *rule) {
 }
 
 int gg_fix_next(gg_fix *fix, gg_fix_action *out, gg_error *err) {
-    (void)err;
     *out = (gg_fix_action){.step = GG_FIX_DONE, .original = fix->text};
+    if (fix->edited) return gg_fail(err, GG_EINTERNAL, "a candidate is still under verification");
     if (!fix->captured) {
         out->step = GG_FIX_CAPTURE;
         return 0;
     }
-    if (fix->repairs.len >= MAX_REPAIRS) return 0;
-    const gg_site *site;
-    while ((site = choose_site(fix)) != NULL) {
+    while (fix->repairs.len < MAX_REPAIRS) {
+        const gg_site *site = current_site(fix);
+        if (site == NULL) site = choose_site(fix, false);
+        if (site == NULL) site = choose_site(fix, true);
+        if (site == NULL) return 0;
         while (fix->next_offer < fix->offer_count) {
             const gg_rule *rule = fix->offers[fix->next_offer++];
             if (!prepare(fix, site, rule)) continue;
@@ -149,6 +197,7 @@ int gg_fix_next(gg_fix *fix, gg_fix_action *out, gg_error *err) {
 }
 
 int gg_fix_captured(gg_fix *fix, json_t *const *entries, size_t count, gg_error *err) {
+    if (fix->captured) return gg_fail(err, GG_EINTERNAL, "no capture was asked for");
     fix->captured = true;
     fix->before = GG_ARENA_ARRAY(fix->arena, gg_entry, count);
     fix->before_count = 0;
@@ -167,25 +216,26 @@ static void adopt(gg_fix *fix, const gg_verdict *verdict) {
     for (size_t i = 0; i < verdict->entry_count; i++) after[i] = verdict->entries[i].after;
     fix->after = after;
     fix->after_count = verdict->entry_count;
+    fix->accepted++;
     gg_text_unref(&fix->text);
     fix->text = fix->edited;
     fix->edited = NULL;
     fix->site_key = GG_STR_NULL;
 }
 
+static void refuse(gg_fix *fix, gg_verdict *verdict, gg_str reason) {
+    *verdict = (gg_verdict){.outputs = GG_STR("error"), .reasons = GG_ARENA_NEW(fix->arena, gg_str), .reason_count = 1};
+    verdict->reasons[0] = gg_arena_str(fix->arena, reason);
+}
+
 int gg_fix_verified(gg_fix *fix, const json_t *verdict, gg_str failure, gg_error *err) {
+    if (fix->edited == NULL) return gg_fail(err, GG_EINTERNAL, "no candidate is under verification");
     gg_verdict *judged = GG_ARENA_NEW(fix->arena, gg_verdict);
-    if (fix->repairs.len == 0 || fix->edited == NULL)
-        return gg_fail(err, GG_EINTERNAL, "no candidate is under verification");
-    if (verdict == NULL) {
-        judged->outputs = GG_STR("error");
-        judged->reasons = GG_ARENA_NEW(fix->arena, gg_str);
-        judged->reasons[0] = gg_arena_str(fix->arena, failure);
-        judged->reason_count = 1;
-    } else {
-        int error = gg_verdict_decode(judged, verdict, fix->arena, err);
-        if (error) return error;
-    }
+    gg_error why = {0};
+    if (verdict == NULL)
+        refuse(fix, judged, failure.len ? failure : GG_STR("the worker gave no verdict"));
+    else if (gg_verdict_decode(judged, verdict, fix->arena, &why) != 0) /* what cannot be read proves nothing */
+        refuse(fix, judged, gg_str_from(why.message));
     fix->repairs.items[fix->repairs.len - 1].verdict = judged;
     if (judged->accepted) {
         gg_safety safety = fix->repairs.items[fix->repairs.len - 1].rule->safety;
@@ -193,6 +243,7 @@ int gg_fix_verified(gg_fix *fix, const json_t *verdict, gg_str failure, gg_error
         adopt(fix, judged);
         return derive_sites(fix, err);
     }
+    fix->site_was_right = fix->site_was_right || gg_str_is(judged->outputs, "identical");
     gg_text_unref(&fix->edited);
     return 0;
 }

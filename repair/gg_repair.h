@@ -58,6 +58,7 @@ typedef struct gg_rule {
 
 const gg_rule *const *gg_rules(size_t *out_count); /* in the order offered: strongest first */
 const gg_rule *gg_rule_find(gg_str code_or_name);
+gg_str gg_rule_page(const gg_rule *rule); /* its page docs/rules/<code>.md, Markdown; empty when it has none */
 
 /* The rules whose check passes, in order; at most max.  Returns how many. */
 size_t gg_repair_offers(const gg_rule_input *in, gg_safety max_safety, const gg_rule **out, size_t max);
@@ -94,7 +95,8 @@ gg_str gg_verdict_summary(const gg_verdict *verdict, gg_arena *arena);
  *   VERIFY   action.text is a candidate               → gg_fix_verified
  *   DONE     nothing more to try
  * The first break of the first entry is mended first and the file captured again (the verdict's `after` entries serve as that
- * capture), since later breaks may be its cascade; a site whose candidates were all refused is passed over. */
+ * capture), since later breaks may be its cascade; a site whose candidates were all refused is passed over.  A verdict that cannot be
+ * read refuses its candidate.  The session ends after a bounded number of steps, whatever it is told. */
 typedef struct gg_fix gg_fix;
 
 typedef struct gg_fix_repair { /* one candidate that was tried */
@@ -119,6 +121,8 @@ typedef struct gg_fix_action {
 
 /* `file` absolute.  Only sites in `file` are mended.  max_safety bounds the rules. */
 gg_fix *gg_fix_new(gg_str file, const gg_text *text, gg_safety max_safety, const gg_registry *registry);
+/* Only breaks whose id is wanted are mended from now on; `data` is borrowed for the session's life. */
+void gg_fix_only(gg_fix *fix, bool (*wants)(const void *data, gg_str id), const void *data);
 void gg_fix_free(gg_fix *fix);
 int gg_fix_next(gg_fix *fix, gg_fix_action *out, gg_error *err) GG_MUST_USE;
 /* `frames`: the `entry` values of the capture's frames (copied).  */

@@ -1,5 +1,5 @@
 /* The table of rules made from rules.def, and what every rule gets for free.  Any thread. */
-#include "repair/gg_repair.h"
+#include "repair/private.h"
 
 #define RULE(name) extern const gg_rule gg_rule_##name;
 #include "repair/rules.def"
@@ -20,6 +20,13 @@ const gg_rule *gg_rule_find(gg_str code_or_name) {
     for (size_t i = 0; i < GG_COUNT(rules); i++)
         if (gg_str_is(code_or_name, rules[i]->code) || gg_str_is(code_or_name, rules[i]->name)) return rules[i];
     return NULL;
+}
+
+gg_str gg_rule_page(const gg_rule *rule) {
+    for (size_t i = 0; i < gg__rule_page_count; i++)
+        if (strcmp(gg__rule_pages[i].id, rule->code) == 0)
+            return (gg_str){(const char *)gg__rule_pages[i].bytes, gg__rule_pages[i].len};
+    return GG_STR_NULL;
 }
 
 size_t gg_repair_offers(const gg_rule_input *in, gg_safety max_safety, const gg_rule **out, size_t max) {

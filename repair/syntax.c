@@ -2,12 +2,29 @@
 #include "repair/syntax.h"
 
 TSNode gg__field(TSNode node, const char *name) {
+    if (ts_node_is_null(node)) return node;
     return ts_node_child_by_field_name(node, name, (uint32_t)strlen(name));
+}
+
+TSNode gg__parent(TSNode node) {
+    return ts_node_is_null(node) ? node : ts_node_parent(node);
+}
+
+TSNode gg__child(TSNode node, uint32_t i) {
+    return ts_node_is_null(node) ? node : ts_node_named_child(node, i);
+}
+
+uint32_t gg__child_count(TSNode node) {
+    return ts_node_is_null(node) ? 0 : ts_node_named_child_count(node);
+}
+
+gg_str gg__text(const gg_tree *tree, TSNode node) {
+    return ts_node_is_null(node) ? GG_STR_NULL : gg_node_text(tree, node);
 }
 
 TSNode gg__statement(TSNode node) {
     while (!ts_node_is_null(node)) {
-        TSNode parent = ts_node_parent(node);
+        TSNode parent = gg__parent(node);
         if (gg_node_is(parent, "block") || gg_node_is(parent, "module")) return node;
         node = parent;
     }
@@ -15,7 +32,7 @@ TSNode gg__statement(TSNode node) {
 }
 
 TSNode gg__function(TSNode node) {
-    for (TSNode at = node; !ts_node_is_null(at); at = ts_node_parent(at)) {
+    for (TSNode at = node; !ts_node_is_null(at); at = gg__parent(at)) {
         if (gg_node_is(at, "function_definition") || gg_node_is(at, "lambda")) return at;
         node = at;
     }
@@ -23,22 +40,20 @@ TSNode gg__function(TSNode node) {
 }
 
 TSNode gg__strip_parentheses(TSNode node) {
-    while (gg_node_is(node, "parenthesized_expression") && ts_node_named_child_count(node) == 1)
-        node = ts_node_named_child(node, 0);
+    while (gg_node_is(node, "parenthesized_expression") && gg__child_count(node) == 1) node = gg__child(node, 0);
     return node;
 }
 
 uint32_t gg__statement_count(TSNode block) {
     uint32_t count = 0;
-    for (uint32_t i = 0; i < ts_node_named_child_count(block); i++)
-        count += !gg_node_is(ts_node_named_child(block, i), "comment");
+    for (uint32_t i = 0; i < gg__child_count(block); i++) count += !gg_node_is(gg__child(block, i), "comment");
     return count;
 }
 
 TSNode gg__only_statement(TSNode block) {
     TSNode found = {0};
-    for (uint32_t i = 0; i < ts_node_named_child_count(block); i++) {
-        TSNode child = ts_node_named_child(block, i);
+    for (uint32_t i = 0; i < gg__child_count(block); i++) {
+        TSNode child = gg__child(block, i);
         if (gg_node_is(child, "comment")) continue;
         if (!ts_node_is_null(found)) return (TSNode){0};
         found = child;
@@ -69,7 +84,7 @@ typedef struct unit_search {
 
 static bool find_unit(TSNode node, void *data) {
     unit_search *search = data;
-    TSNode parent = ts_node_parent(node);
+    TSNode parent = gg__parent(node);
     if (!gg_node_is(node, "block") || ts_node_is_null(parent)) return true;
     gg_str inner = gg__indent(search->tree, ts_node_start_byte(node)),
            outer = gg__indent(search->tree, ts_node_start_byte(parent));
@@ -115,8 +130,8 @@ typedef struct name_search {
 
 static bool differs(TSNode node, void *data) {
     const name_search *search = data;
-    if (!gg_node_is(node, "identifier") || !gg_str_equal(gg_node_text(search->tree, node), search->name)) return true;
-    TSNode parent = ts_node_parent(node); /* `x.name` and `f(name=…)` do not read the variable */
+    if (!gg_node_is(node, "identifier") || !gg_str_equal(gg__text(search->tree, node), search->name)) return true;
+    TSNode parent = gg__parent(node); /* `x.name` and `f(name=…)` do not read the variable */
     if (gg_node_is(parent, "attribute") && ts_node_eq(gg__field(parent, "attribute"), node)) return true;
     return gg_node_is(parent, "keyword_argument") && ts_node_eq(gg__field(parent, "name"), node);
 }
@@ -126,33 +141,6 @@ bool gg__reads(const gg_tree *tree, TSNode node, gg_str name) {
     return !ts_node_is_null(node) && !gg__visit(node, differs, &search);
 }
 
-/* In-place changes: augmented assignment, item assignment, a method whose name ends in an underscore. */
-typedef struct mutations {
-    const gg_tree *tree;
-    gg_str name;
-    bool found;
-} mutations;
-
-static bool not_mutated(TSNode node, void *data) {
-    mutations *m = data;
-    TSNode target = {0};
-    if (gg_node_is(node, "augmented_assignment"))
-        target = gg__field(node, "left");
-    else if (gg_node_is(node, "assignment") && gg_node_is(gg__field(node, "left"), "subscript"))
-        target = gg__field(node, "left");
-    else if (gg_node_is(node, "attribute") &&
-             gg_str_ends_with(gg_node_text(m->tree, gg__field(node, "attribute")), GG_STR("_")))
-        target = gg__field(node, "object");
-    m->found = !ts_node_is_null(target) && gg__reads(m->tree, target, m->name);
-    return !m->found;
-}
-
-bool gg__mutates(const gg_tree *tree, TSNode scope, gg_str name) {
-    mutations m = {tree, name, false};
-    gg__visit(scope, not_mutated, &m);
-    return m.found;
-}
-
 static bool is_no_comment_inside(TSNode node, void *data) {
     const gg_span *span = data;
     return !gg_node_is(node, "comment") || ts_node_start_byte(node) < span->start || ts_node_end_byte(node) > span->end;
@@ -160,6 +148,48 @@ static bool is_no_comment_inside(TSNode node, void *data) {
 
 bool gg__has_comment(const gg_tree *tree, gg_span span) {
     return !gg__visit(gg_node_at(tree, span), is_no_comment_inside, &span);
+}
+
+bool gg__alone_on_line(const gg_tree *tree, TSNode statement) {
+    if (!gg__starts_line(tree, ts_node_start_byte(statement))) return false;
+    gg_str all = gg_text_bytes(gg_tree_text(tree));
+    uint32_t at = ts_node_end_byte(statement);
+    while (at < all.len && (all.ptr[at] == ' ' || all.ptr[at] == '\t')) at++;
+    return at >= all.len || all.ptr[at] != ';';
+}
+
+typedef struct comment_search {
+    const gg_tree *tree;
+    gg_span span;
+    const TSNode *kept;
+    size_t count;
+    gg_buf *out;
+} comment_search;
+
+static bool collect_comment(TSNode node, void *data) {
+    comment_search *c = data;
+    gg_span at = gg_node_span(node);
+    if (!gg_node_is(node, "comment") || at.start < c->span.start || at.end > c->span.end) return true;
+    for (size_t i = 0; i < c->count; i++) {
+        if (ts_node_is_null(c->kept[i])) continue;
+        gg_span kept = gg_node_span(c->kept[i]);
+        if (kept.start <= at.start && at.end <= kept.end) return true;
+    }
+    gg_str newline = gg__newline(c->tree), indent = gg__indent(c->tree, c->span.start);
+    gg_buf_append(c->out, gg__text(c->tree, node));
+    gg_buf_append(c->out, newline);
+    gg_buf_append(c->out, indent);
+    return true;
+}
+
+gg_str gg__comments(const gg_tree *tree, gg_span span, const TSNode *kept, size_t count, gg_arena *arena) {
+    gg_buf text;
+    gg_buf_init(&text, GG_MAX_DOCUMENT_BYTES);
+    comment_search search = {tree, span, kept, count, &text};
+    gg__visit(gg_node_at(tree, span), collect_comment, &search);
+    gg_str out = gg_arena_str(arena, gg_buf_str(&text));
+    gg_buf_clear(&text);
+    return out;
 }
 
 bool gg__needs_parentheses(TSNode node) {

@@ -8,7 +8,12 @@
 TSNode gg__statement(TSNode node);
 /* Nearest function (or the module) around a node. */
 TSNode gg__function(TSNode node);
+/* As tree-sitter's, but a null node has no fields, parent, children or text. */
 TSNode gg__field(TSNode node, const char *name);
+TSNode gg__parent(TSNode node);
+TSNode gg__child(TSNode node, uint32_t i); /* named */
+uint32_t gg__child_count(TSNode node);     /* named */
+gg_str gg__text(const gg_tree *tree, TSNode node);
 TSNode gg__strip_parentheses(TSNode node);
 /* Number of children that are no comments. */
 uint32_t gg__statement_count(TSNode block);
@@ -20,25 +25,42 @@ bool gg__starts_line(const gg_tree *tree, uint32_t offset);
 gg_str gg__indent_unit(const gg_tree *tree);
 gg_str gg__newline(const gg_tree *tree); /* "\n" or "\r\n", as the file has it */
 
-/* The name under which a module-level import makes `module` ("torch", "torch.nn.functional") available; empty when none does. */
-gg_str gg__module_alias(const gg_tree *tree, const char *module, gg_arena *arena);
-/* As above; when it is not imported, adds `import <module>` where imports belong. */
-gg_str gg__require_module(const gg_tree *tree, const char *module, gg_arena *arena, gg_edits *edits);
+/* ---- names (scope.c) ------------------------------------------------------------------------------------------------ */
+/* Is this identifier a place where its name is bound (or unbound, or declared global)? */
+bool gg__is_binding(TSNode identifier);
+bool gg__binds(const gg_tree *tree, TSNode scope, gg_str name); /* anywhere inside, nested functions too */
+/* Is the name bound in a function, lambda or comprehension around `at`?  Then nothing at module level is known of it. */
+bool gg__is_local(const gg_tree *tree, TSNode at, gg_str name);
+/* The module's own bindings of a name, and `global` ones; until found returns false. */
+bool gg__each_module_binding(const gg_tree *tree, gg_str name, bool (*found)(TSNode node, void *data), void *data);
+bool gg__is_bound_in_module(const gg_tree *tree, gg_str name);
+/* The text by which `module` ("torch", "torch.nn.functional") is reached at a place; empty when it is not imported at module level, or
+ * the name may be something else there. */
+gg_str gg__module_alias(const gg_tree *tree, TSNode at, const char *module);
+/* Can it be reached there, if need be by a new import? */
+bool gg__can_name(const gg_tree *tree, TSNode at, const char *module);
+/* Its alias; when it is not imported, adds `import <module>` where imports belong.  Call only where gg__can_name. */
+gg_str gg__require_module(const gg_tree *tree, TSNode at, const char *module, gg_arena *arena, gg_edits *edits);
 
-/* A call whose only work is output or logging: print, warnings.warn, a method of a logger.  Resolved through imports and module-level
- * assignments; a shadowed name is refused. */
-bool gg__is_diagnostic_call(const gg_tree *tree, TSNode call);
-/* An expression statement that is such a call (its value unused). */
-bool gg__is_diagnostic(const gg_tree *tree, TSNode statement);
+/* ---- messages (diagnostics.c) ----------------------------------------------------------------------------------------- */
+/* An expression statement whose only work is output or logging (print, warnings.warn, a method of a logger), with its value unused and
+ * arguments that change nothing.  Resolved through imports and module-level assignments, or by the break's own record. */
+bool gg__is_diagnostic(const gg_rule_input *in, TSNode statement);
 /* All statements of the block are diagnostics (or `pass`, comments). */
-bool gg__only_diagnostics(const gg_tree *tree, TSNode block);
+bool gg__only_diagnostics(const gg_rule_input *in, TSNode block);
+/* Evaluating it changes nothing, as far as names tell: an allow-list of operations, functions and methods. */
+bool gg__is_harmless(const gg_tree *tree, TSNode expression);
+/* May an exception raised here be caught, or what is printed be collected, by code around it in the same function? */
+bool gg__is_watched(const gg_tree *tree, TSNode statement);
 
 /* Does any identifier inside `node` have this name? */
 bool gg__reads(const gg_tree *tree, TSNode node, gg_str name);
-/* Is the tensor of this name changed in place anywhere in the scope, as far as syntax tells? */
-bool gg__mutates(const gg_tree *tree, TSNode scope, gg_str name);
 /* Does a comment lie inside the span?  An edit that replaces the span would lose it. */
 bool gg__has_comment(const gg_tree *tree, gg_span span);
+/* The comments inside the span but outside the kept nodes (null ones are fine), each on a line of its own in front of what starts there. */
+gg_str gg__comments(const gg_tree *tree, gg_span span, const TSNode *kept, size_t count, gg_arena *arena);
+/* Is the statement the only one on its lines? */
+bool gg__alone_on_line(const gg_tree *tree, TSNode statement);
 /* Does the text need parentheses as an operand of `and`, `not` or an argument? */
 bool gg__needs_parentheses(TSNode node);
 
@@ -55,12 +77,22 @@ typedef struct gg__meta {
     gg_str dtype; /* "torch.float32" */
     int32_t rank;
     const int64_t *shape; /* rank items; NULL when rank is 0 */
-    bool smooth;          /* an unselected value cannot poison gradients: no division by a tensor, root or logarithm */
+    bool smooth;          /* gradients are finite where the values are: no division by a tensor, root or logarithm */
+    bool linear;          /* gradients do not depend on the values */
     bool fresh;           /* a new tensor: no alias of a variable */
+    bool vague;           /* under autocast the dtype is another one */
 } gg__meta;
 
 gg__meta gg__infer(const gg_rule_input *in, TSNode node);
-bool gg__is_floating(gg_str dtype);
+bool gg__is_floating(gg_str dtype); /* of 16, 32 or 64 bits */
+bool gg__is_half(gg_str dtype);
+bool gg__is_operation(const gg_rule_input *in,
+                      TSNode call); /* a method or function known to read its operand and return a new tensor */
+
+/* ---- in-place changes (alias.c) ----------------------------------------------------------------------------------------- */
+/* Does it show when `target` (a name, or empty) and the name the arm consists of are no longer the same tensor, because one is changed in
+ * place in the function, as far as syntax tells? */
+bool gg__alias_shows(const gg_rule_input *in, TSNode statement, TSNode arm, gg_str target);
 bool gg__same_tensor(gg__meta a, gg__meta b); /* equal dtype and shape */
 bool gg__is_condition(gg__meta m);            /* a 0-d bool tensor */
 

@@ -45,6 +45,8 @@ int gg_verdict_decode(gg_verdict *out, const json_t *json, gg_arena *arena, gg_e
         if (error == 0) error = gg_entry_decode(&out->entries[i].after, json_object_get(item, "after"), arena, err);
         if (error) return error;
     }
+    if (out->accepted && (out->entry_count == 0 || out->breaks_before < 1))
+        return gg_fail(err, GG_EPARAMS, "verdict.accepted wants entries that had a graph break");
     return 0;
 }
 
@@ -58,7 +60,7 @@ gg_str gg_verdict_summary(const gg_verdict *verdict, gg_arena *arena) {
     }
     gg_str on = verdict->compared_count ? verdict->compared[0] : GG_STR("");
     return gg_arena_printf(
-        arena, "%s: %d graph%s → %d, %d break record%s → %d, outputs %.*s %.*s", verdict->glued ? "Glued" : "Improved",
+        arena, "%s: %d graph%s → %d, %d break%s → %d, outputs %.*s %.*s", verdict->glued ? "Glued" : "Improved",
         verdict->graphs_before, verdict->graphs_before == 1 ? "" : "s", verdict->graphs_after, verdict->breaks_before,
         verdict->breaks_before == 1 ? "" : "s", verdict->breaks_after, GG_STR_ARG(verdict->outputs), GG_STR_ARG(on));
 }

@@ -1,29 +1,50 @@
 /* GG001 guard-diagnostic: a message printed, logged or warned inside a graph splits it.
- * Offers: the message only when not compiling.  Refuses: when the call's value is used, or the receiver does not resolve to output or
- * logging.  Safety: effects (the message is skipped under compile).  Page: docs/rules/GG001.md */
+ * Offers: the message only when not compiling.  Refuses: when the call's value is used, the receiver does not resolve to output or
+ * logging, arguments or a condition may change something, or code around it may catch or collect what is said.
+ * Safety: effects (the message is skipped under compile).  Page: docs/rules/GG001.md */
 #include "repair/syntax.h"
+
+/* Does the statement run only when not compiling already? */
+static bool is_guarded(const gg_tree *tree, TSNode statement) {
+    for (TSNode child = statement, at = gg__parent(statement); !ts_node_is_null(at); child = at, at = gg__parent(at))
+        if (gg_node_is(at, "if_statement") && ts_node_eq(gg__field(at, "consequence"), child) &&
+            gg_str_contains(gg__text(tree, gg__field(at, "condition")), GG_STR("not ")) &&
+            gg_str_contains(gg__text(tree, gg__field(at, "condition")), GG_STR("is_compiling()")))
+            return true;
+    return false;
+}
+
+/* The condition of the `if` that does nothing but diagnose and holds the statement; null when there is none to guard as a whole. */
+static TSNode own_condition(const gg_rule_input *in, TSNode statement) {
+    TSNode block = gg__parent(statement), owner = gg__parent(block);
+    bool own = gg_node_is(block, "block") && gg_node_is(owner, "if_statement") &&
+               ts_node_is_null(gg__field(owner, "alternative")) && gg__only_diagnostics(in, block) &&
+               gg__is_harmless(in->tree, gg__field(owner, "condition"));
+    return own ? gg__field(owner, "condition") : (TSNode){0};
+}
 
 /* The diagnostic statement the site lies in, or an `if` that does nothing but diagnose and whose condition is the site. */
 static bool check(const gg_rule_input *in, gg_rule_match *out) {
-    TSNode statement = gg__statement(gg_node_at(in->tree, in->span));
-    if (gg__is_diagnostic(in->tree, statement)) {
-        out->node = statement;
-        return true;
-    }
-    bool branch = gg_node_is(statement, "if_statement") && ts_node_is_null(gg__field(statement, "alternative")) &&
-                  gg__only_diagnostics(in->tree, gg__field(statement, "consequence"));
+    TSNode statement = gg__statement(gg_node_at(in->tree, in->span)), condition = gg__field(statement, "condition");
     out->node = statement;
-    return branch && in->span.end <= ts_node_end_byte(gg__field(statement, "condition"));
+    if (ts_node_is_null(statement) || !gg__can_name(in->tree, statement, "torch") ||
+        gg__is_watched(in->tree, statement) || is_guarded(in->tree, statement))
+        return false;
+    if (gg__is_diagnostic(in, statement))
+        return gg__alone_on_line(in->tree, statement) || !ts_node_is_null(own_condition(in, statement));
+    return gg_node_is(statement, "if_statement") && ts_node_is_null(gg__field(statement, "alternative")) &&
+           gg__only_diagnostics(in, gg__field(statement, "consequence")) && gg__is_harmless(in->tree, condition) &&
+           in->span.end <= ts_node_end_byte(condition);
 }
 
 /* `if x: print(y)` → `if not …is_compiling() and x: print(y)` */
-static void guard_condition(const gg_rule_input *in, TSNode condition, gg_str guard, gg_arena *arena, gg_edits *out) {
+static void guard_condition(TSNode condition, gg_str guard, gg_arena *arena, gg_edits *out) {
     gg_span span = gg_node_span(condition);
     bool wrap = gg__needs_parentheses(condition);
+    bool touches_if = ts_node_end_byte(ts_node_prev_sibling(condition)) == span.start; /* `if(x):` */
     gg_edits_add(out, (gg_span){span.start, span.start},
-                 gg_arena_printf(arena, "%.*s and %s", GG_STR_ARG(guard), wrap ? "(" : ""));
+                 gg_arena_printf(arena, "%s%.*s and %s", touches_if ? " " : "", GG_STR_ARG(guard), wrap ? "(" : ""));
     if (wrap) gg_edits_add(out, (gg_span){span.end, span.end}, GG_STR(")"));
-    (void)in;
 }
 
 typedef struct string_lines {
@@ -56,14 +77,6 @@ static void indent_rest(const gg_tree *tree, TSNode node, gg_str unit, gg_edits 
     }
 }
 
-static bool alone_on_line(const gg_tree *tree, TSNode statement) {
-    if (!gg__starts_line(tree, ts_node_start_byte(statement))) return false;
-    gg_str all = gg_text_bytes(gg_tree_text(tree));
-    uint32_t at = ts_node_end_byte(statement);
-    while (at < all.len && (all.ptr[at] == ' ' || all.ptr[at] == '\t')) at++;
-    return at >= all.len || all.ptr[at] != ';';
-}
-
 /* Consecutive diagnostics go under one guard. */
 static int guard_statements(const gg_rule_input *in, TSNode first, gg_str guard, gg_arena *arena, gg_edits *out) {
     const gg_tree *tree = in->tree;
@@ -76,28 +89,26 @@ static int guard_statements(const gg_rule_input *in, TSNode first, gg_str guard,
     for (TSNode at = first;;) {
         indent_rest(tree, at, unit, out);
         TSNode next = ts_node_next_named_sibling(at);
-        if (!gg__is_diagnostic(tree, next) || !alone_on_line(tree, next)) return 0;
+        if (!gg__is_diagnostic(in, next) || !gg__alone_on_line(tree, next)) return 0;
         gg_edits_add(out, (gg_span){ts_node_start_byte(next), ts_node_start_byte(next)}, unit);
         at = next;
     }
 }
 
 static int edit(const gg_rule_input *in, const gg_rule_match *match, gg_arena *arena, gg_edits *out, gg_error *err) {
-    gg_str torch = gg__require_module(in->tree, "torch", arena, out);
+    gg_str torch = gg__require_module(in->tree, match->node, "torch", arena, out);
     gg_str guard = gg_arena_printf(arena, "not %.*s.compiler.is_compiling()", GG_STR_ARG(torch));
     TSNode statement = match->node;
     if (gg_node_is(statement, "if_statement")) {
-        guard_condition(in, gg__field(statement, "condition"), guard, arena, out);
+        guard_condition(gg__field(statement, "condition"), guard, arena, out);
         return 0;
     }
-    TSNode block = ts_node_parent(statement), owner = ts_node_parent(block);
-    bool own_if = gg_node_is(block, "block") && gg_node_is(owner, "if_statement") &&
-                  ts_node_is_null(gg__field(owner, "alternative")) && gg__only_diagnostics(in->tree, block);
-    if (own_if) {
-        guard_condition(in, gg__field(owner, "condition"), guard, arena, out);
+    TSNode condition = own_condition(in, statement);
+    if (!ts_node_is_null(condition)) {
+        guard_condition(condition, guard, arena, out);
         return 0;
     }
-    if (!alone_on_line(in->tree, statement))
+    if (!gg__alone_on_line(in->tree, statement))
         return gg_fail(err, GG_ENOMATCH, "the message shares its line with other statements");
     return guard_statements(in, statement, guard, arena, out);
 }

@@ -1,7 +1,7 @@
 /* GG002 where: a branch on a tensor's value becomes a selection.
- * Offers: torch.where for if/else and if without else that assign the same names, for two returns, and for a conditional expression.
+ * Offers: torch.where for if/else and if without else that assign the same name, for two returns, and for a conditional expression.
  * Refuses: unless both arms are proven pure, smooth, and of equal dtype and shape, and the condition a 0-d bool tensor; augmented
- * assignments (they change the tensor in place, and an alias may see it).  Safety: exact.  Page: docs/rules/GG002.md */
+ * assignments, and arms that make an alias where that shows (torch.where makes a copy).  Safety: exact.  Page: docs/rules/GG002.md */
 #include "repair/syntax.h"
 
 typedef struct branch {
@@ -12,8 +12,8 @@ typedef struct branch {
 } branch;
 
 static TSNode assignment_of(TSNode statement) {
-    if (!gg_node_is(statement, "expression_statement") || ts_node_named_child_count(statement) != 1) return (TSNode){0};
-    TSNode assignment = ts_node_named_child(statement, 0);
+    if (!gg_node_is(statement, "expression_statement") || gg__child_count(statement) != 1) return (TSNode){0};
+    TSNode assignment = gg__child(statement, 0);
     bool simple = gg_node_is(assignment, "assignment") && gg_node_is(gg__field(assignment, "left"), "identifier") &&
                   ts_node_is_null(gg__field(assignment, "type")) && !ts_node_is_null(gg__field(assignment, "right"));
     return simple ? assignment : (TSNode){0};
@@ -21,13 +21,44 @@ static TSNode assignment_of(TSNode statement) {
 
 /* The value of `return value`; null when there is none. */
 static TSNode returned(TSNode statement) {
-    if (!gg_node_is(statement, "return_statement") || ts_node_named_child_count(statement) != 1) return (TSNode){0};
-    return ts_node_named_child(statement, 0);
+    if (!gg_node_is(statement, "return_statement") || gg__child_count(statement) != 1) return (TSNode){0};
+    return gg__child(statement, 0);
 }
 
-static bool selectable(const gg_rule_input *in, TSNode a, TSNode b) {
+static bool tests_finiteness(TSNode node, void *data) {
+    const gg_tree *tree = data;
+    if (gg_node_is(node, "call")) {
+        gg_str name = gg__text(tree, gg__field(gg__field(node, "function"), "attribute"));
+        return !gg_str_is(name, "isnan") && !gg_str_is(name, "isinf") && !gg_str_is(name, "isfinite");
+    }
+    return !gg_node_is(node, "comparison_operator") || gg__child_count(node) != 2 ||
+           !gg_str_equal(gg__text(tree, gg__child(node, 0)), gg__text(tree, gg__child(node, 1))); /* x != x */
+}
+
+typedef struct names {
+    const gg_tree *tree;
+    TSNode other;
+} names;
+
+static bool is_not_shared(TSNode node, void *data) {
+    const names *n = data;
+    return !gg_node_is(node, "identifier") || !gg__reads(n->tree, n->other, gg__text(n->tree, node));
+}
+
+/* Sizes of one are no proof that shapes agree: with other inputs one of them may be larger.  A name in both arms is. */
+static bool may_broadcast(const gg_rule_input *in, gg__meta x, TSNode a, TSNode b) {
+    names n = {in->tree, b};
+    bool one = false;
+    for (int32_t i = 0; i < x.rank; i++) one = one || x.shape[i] == 1;
+    return one && gg__visit(a, is_not_shared, &n);
+}
+
+/* Can both be computed and one selected?  An arm that is not selected must not poison gradients: 0 times infinity is NaN.  When the
+ * condition asks whether values are finite, they are not when the other arm is taken. */
+static bool selectable(const gg_rule_input *in, TSNode condition, TSNode a, TSNode b) {
     gg__meta x = gg__infer(in, a), y = gg__infer(in, b);
-    return gg__same_tensor(x, y) && x.smooth && y.smooth;
+    if (!gg__same_tensor(x, y) || !x.smooth || !y.smooth || may_broadcast(in, x, a, b)) return false;
+    return (x.linear && y.linear) || gg__visit(condition, tests_finiteness, (void *)in->tree);
 }
 
 /* Is the name certainly bound before the statement: a parameter, or assigned by an earlier statement of an enclosing block? */
@@ -35,56 +66,72 @@ static bool bound_before(const gg_tree *tree, TSNode statement, gg_str name) {
     TSNode function = gg__function(statement);
     if (!gg_node_is(function, "function_definition")) return false;
     TSNode parameters = gg__field(function, "parameters");
-    for (uint32_t i = 0; i < ts_node_named_child_count(parameters); i++) {
-        TSNode parameter = ts_node_named_child(parameters, i);
-        while (!gg_node_is(parameter, "identifier") && ts_node_named_child_count(parameter))
-            parameter = ts_node_named_child(parameter, 0);
-        if (gg_str_equal(gg_node_text(tree, parameter), name)) return true;
+    for (uint32_t i = 0; i < gg__child_count(parameters); i++) {
+        TSNode parameter = gg__child(parameters, i);
+        while (!gg_node_is(parameter, "identifier") && gg__child_count(parameter)) parameter = gg__child(parameter, 0);
+        if (gg_str_equal(gg__text(tree, parameter), name)) return true;
     }
-    for (TSNode at = statement; !ts_node_is_null(at) && !ts_node_eq(at, function); at = ts_node_parent(at))
+    for (TSNode at = statement; !ts_node_is_null(at) && !ts_node_eq(at, function); at = gg__parent(at))
         for (TSNode before = ts_node_prev_named_sibling(at); !ts_node_is_null(before);
              before = ts_node_prev_named_sibling(before)) {
             TSNode assignment = assignment_of(before);
-            if (!ts_node_is_null(assignment) && gg_str_equal(gg_node_text(tree, gg__field(assignment, "left")), name))
+            if (!ts_node_is_null(assignment) && gg_str_equal(gg__text(tree, gg__field(assignment, "left")), name))
                 return true;
         }
     return false;
 }
 
-/* An arm that is a name makes the target an alias of it; torch.where makes a copy.  That shows when either is changed in place. */
-static bool alias_shows(const gg_rule_input *in, TSNode statement, TSNode arm, gg_str target) {
-    if (gg__infer(in, arm).fresh) return false;
-    TSNode function = gg__function(statement), value = gg__strip_parentheses(arm);
-    return gg__mutates(in->tree, function, target) || gg__mutates(in->tree, function, gg_node_text(in->tree, value));
+/* Where the value of a conditional expression goes: does an alias show there? */
+static bool expression_alias_shows(const gg_rule_input *in, TSNode node, const branch *b) {
+    if (gg__infer(in, b->yes).fresh && gg__infer(in, b->no).fresh) return false;
+    TSNode use = node, parent = gg__parent(node);
+    while (gg_node_is(parent, "parenthesized_expression")) {
+        use = parent;
+        parent = gg__parent(parent);
+    }
+    if (gg_node_is(parent, "binary_operator") || gg_node_is(parent, "comparison_operator") ||
+        gg_node_is(parent, "return_statement"))
+        return false;
+    if (gg_node_is(parent, "attribute")) return !gg__is_operation(in, gg__parent(parent));
+    TSNode left = gg__field(parent, "left");
+    if (!gg_node_is(parent, "assignment") || !gg_node_is(left, "identifier") ||
+        !ts_node_eq(gg__field(parent, "right"), use))
+        return true;
+    gg_str name = gg__text(in->tree, left);
+    TSNode statement = gg__statement(node);
+    return gg__alias_shows(in, statement, b->yes, name) || gg__alias_shows(in, statement, b->no, name);
 }
 
 static bool match_assign(const gg_rule_input *in, TSNode statement, branch *b) {
     TSNode yes = assignment_of(gg__only_statement(b->yes));
     if (ts_node_is_null(yes)) return false;
-    gg_str name = gg_node_text(in->tree, gg__field(yes, "left"));
+    gg_str name = gg__text(in->tree, gg__field(yes, "left"));
     b->form = ASSIGN;
     if (ts_node_is_null(b->no)) {
         TSNode left = gg__field(yes, "left");
-        if (alias_shows(in, statement, left, name) || alias_shows(in, statement, gg__field(yes, "right"), name))
+        if (gg__alias_shows(in, statement, left, name) || gg__alias_shows(in, statement, gg__field(yes, "right"), name))
             return false;
-        return bound_before(in->tree, statement, name) && selectable(in, gg__field(yes, "right"), left);
+        return bound_before(in->tree, statement, name) && selectable(in, b->condition, gg__field(yes, "right"), left);
     }
     TSNode no = assignment_of(gg__only_statement(b->no));
-    if (ts_node_is_null(no) || !gg_str_equal(gg_node_text(in->tree, gg__field(no, "left")), name)) return false;
-    if (alias_shows(in, statement, gg__field(yes, "right"), name) ||
-        alias_shows(in, statement, gg__field(no, "right"), name))
+    if (ts_node_is_null(no) || !gg_str_equal(gg__text(in->tree, gg__field(no, "left")), name)) return false;
+    if (gg__alias_shows(in, statement, gg__field(yes, "right"), name) ||
+        gg__alias_shows(in, statement, gg__field(no, "right"), name))
         return false;
-    return selectable(in, gg__field(yes, "right"), gg__field(no, "right"));
+    return selectable(in, b->condition, gg__field(yes, "right"), gg__field(no, "right"));
 }
 
 static bool match_return(const gg_rule_input *in, TSNode statement, branch *b) {
     TSNode yes = returned(gg__only_statement(b->yes));
     if (ts_node_is_null(yes)) return false;
-    TSNode no = ts_node_is_null(b->no) ? ts_node_next_named_sibling(statement) : gg__only_statement(b->no);
+    TSNode no = gg__only_statement(b->no);
+    if (ts_node_is_null(b->no))
+        for (no = ts_node_next_named_sibling(statement); gg_node_is(no, "comment");)
+            no = ts_node_next_named_sibling(no);
     if (ts_node_is_null(returned(no))) return false;
     if (ts_node_is_null(b->no)) b->no = no;
     b->form = RETURN;
-    return selectable(in, yes, returned(no));
+    return selectable(in, b->condition, yes, returned(no));
 }
 
 static void strip_not(branch *b) {
@@ -101,16 +148,17 @@ static bool covers(TSNode node, gg_span span) {
 
 static bool match_branch(const gg_rule_input *in, TSNode *out_node, branch *b) {
     *b = (branch){0};
-    for (TSNode at = gg_node_at(in->tree, in->span); !ts_node_is_null(at); at = ts_node_parent(at)) {
-        if (gg_node_is(at, "conditional_expression") && ts_node_named_child_count(at) == 3) {
-            b->yes = ts_node_named_child(at, 0);
-            b->condition = ts_node_named_child(at, 1);
-            b->no = ts_node_named_child(at, 2);
+    for (TSNode at = gg_node_at(in->tree, in->span); !ts_node_is_null(at); at = gg__parent(at)) {
+        if (gg_node_is(at, "conditional_expression") && gg__child_count(at) == 3) {
+            b->yes = gg__child(at, 0);
+            b->condition = gg__child(at, 1);
+            b->no = gg__child(at, 2);
             if (!covers(b->condition, in->span)) continue;
             b->form = EXPRESSION;
             strip_not(b);
             *out_node = at;
-            return gg__is_condition(gg__infer(in, b->condition)) && selectable(in, b->yes, b->no);
+            return gg__is_condition(gg__infer(in, b->condition)) && selectable(in, b->condition, b->yes, b->no) &&
+                   !expression_alias_shows(in, at, b);
         }
         if (!gg_node_is(at, "if_statement")) continue;
         b->condition = gg__field(at, "condition");
@@ -133,14 +181,24 @@ static gg_span replaced(TSNode node, const branch *b) {
     return span;
 }
 
+/* The nodes whose text the edit keeps: condition and arms. */
+static void kept_of(const branch *b, TSNode kept[3]) {
+    kept[0] = b->condition;
+    kept[1] = b->form == EXPRESSION ? b->yes : gg__only_statement(b->yes);
+    kept[2] = b->form == EXPRESSION || gg_node_is(b->no, "return_statement") ? b->no : gg__only_statement(b->no);
+}
+
 static bool check(const gg_rule_input *in, gg_rule_match *out) {
     branch b;
-    return gg_str_is(in->site->id, "GB0170") && match_branch(in, &out->node, &b) &&
-           !gg__has_comment(in->tree, replaced(out->node, &b));
+    if (!gg_str_is(in->site->id, "GB0170") || !match_branch(in, &out->node, &b)) return false;
+    if (!gg__can_name(in->tree, out->node, "torch")) return false;
+    /* Comments between the arms go in front of a statement; inside an expression there is no place for them. */
+    gg_span span = replaced(out->node, &b);
+    return !gg__has_comment(in->tree, span) || (b.form != EXPRESSION && gg__starts_line(in->tree, span.start));
 }
 
 static gg_str plain(const gg_tree *tree, TSNode node) {
-    return gg_node_text(tree, gg__strip_parentheses(node));
+    return gg__text(tree, gg__strip_parentheses(node));
 }
 
 static int edit(const gg_rule_input *in, const gg_rule_match *match, gg_arena *arena, gg_edits *out, gg_error *err) {
@@ -148,13 +206,13 @@ static int edit(const gg_rule_input *in, const gg_rule_match *match, gg_arena *a
     branch b;
     TSNode node = match->node;
     if (!match_branch(in, &node, &b)) return gg_fail(err, GG_ENOMATCH, "the arms are not proven to be alike");
-    gg_str torch = gg__require_module(in->tree, "torch", arena, out);
+    gg_str torch = gg__require_module(in->tree, node, "torch", arena, out);
     TSNode yes = b.yes, no = b.no;
     gg_str head = GG_STR_NULL, otherwise;
     gg_span span = replaced(node, &b);
     if (b.form == ASSIGN) {
         TSNode assignment = assignment_of(gg__only_statement(b.yes));
-        gg_str name = gg_node_text(in->tree, gg__field(assignment, "left"));
+        gg_str name = gg__text(in->tree, gg__field(assignment, "left"));
         yes = gg__field(assignment, "right");
         head = gg_arena_printf(arena, "%.*s = ", GG_STR_ARG(name));
         otherwise =
@@ -173,9 +231,12 @@ static int edit(const gg_rule_input *in, const gg_rule_match *match, gg_arena *a
         chosen = otherwise;
         otherwise = swap;
     }
+    TSNode kept[3];
+    kept_of(&b, kept);
+    gg_str comments = b.form == EXPRESSION ? GG_STR_NULL : gg__comments(in->tree, span, kept, GG_COUNT(kept), arena);
     gg_edits_add(out, span,
-                 gg_arena_printf(arena, "%.*s%.*s.where(%.*s, %.*s, %.*s)", GG_STR_ARG(head), GG_STR_ARG(torch),
-                                 GG_STR_ARG(condition), GG_STR_ARG(chosen), GG_STR_ARG(otherwise)));
+                 gg_arena_printf(arena, "%.*s%.*s%.*s.where(%.*s, %.*s, %.*s)", GG_STR_ARG(comments), GG_STR_ARG(head),
+                                 GG_STR_ARG(torch), GG_STR_ARG(condition), GG_STR_ARG(chosen), GG_STR_ARG(otherwise)));
     return 0;
 }
 
