@@ -16,19 +16,26 @@ BIN = Path(os.environ.get("GRAPHGLUE_BIN") or ROOT / "build" / "asan" / "bin")
 HEAD = "import os\nimport torch\nfrom torch import nn\n\n\n"
 
 
-def cli(*arguments: str, cwd: Path | None = None, python: str | None = sys.executable, stdin: str = "") -> subprocess.CompletedProcess[str]:
+def cli(
+    *arguments: str,
+    cwd: Path | None = None,
+    python: str | None = sys.executable,
+    stdin: str = "",
+    env: dict[str, str] | None = None,
+) -> subprocess.CompletedProcess[str]:
     """Run graphglue-lsp; sanitizer reports fail the test."""
     chosen = ["--python", python] if python and arguments[0] in ("check", "fix", "doctor", "explain") else []
     done = subprocess.run(
         [str(BIN / "graphglue-lsp"), arguments[0], *chosen, *arguments[1:]],
         cwd=cwd,
+        env={**os.environ, **(env or {})},
         input=stdin,
         capture_output=True,
         text=True,
         timeout=240,
         check=False,
     )
-    assert "Sanitizer" not in done.stderr, done.stderr
+    assert "Sanitizer" not in done.stderr and "runtime error" not in done.stderr, done.stderr
     return done
 
 

@@ -19,7 +19,8 @@ FILES = {
     "cases.py": HEAD
     + "class Net(nn.Module):\n    def forward(self, x):\n        return x + 1\n\n\nclass One(nn.Module):\n    def forward(self, x):\n        return x\n\n\n"
     + "T = lambda: ((torch.randn(2),), {})\nTESTCASES = [(Net, lambda: ((), {}), T), (Net, lambda: ((), {}), T, True), (One, lambda: ((), {}), T)]\n",
-    "none.py": HEAD + "class Net(nn.Module):\n    def forward(self, x):\n        return x + 1\n",
+    "none.py": HEAD + "class Net(nn.Module):\n    def forward(self, x):\n        raise RuntimeError('not here')\n",
+    "deduced.py": HEAD + "class Net(nn.Module):\n    def forward(self, x):\n        return x + 1\n",
     "raises.py": HEAD + "def f(x):\n    raise KeyError('missing')\n\n\ndef graphglue_inputs():\n    yield 'f', f, (torch.ones(1),), {}\n",
     "exits.py": HEAD + "def f(x):\n    os._exit(3)\n\n\ndef graphglue_inputs():\n    yield 'f', f, (torch.ones(1),), {}\n",
     "flood.py": HEAD
@@ -62,11 +63,13 @@ def test_order_and_exit_code(report: Any) -> None:
 def test_statuses(report: Any) -> None:
     for name, status in {
         "whole.py": "captured", "breaks.py": "breaks", "model.py": "captured", "cases.py": "captured", "none.py": "no_inputs",
+        "deduced.py": "captured",
         "raises.py": "eager_error", "exits.py": "crashed", "flood.py": "breaks",
     }.items():  # fmt: skip
         assert entry(report, name)["status"] == status, (name, entry(report, name))
     assert "KeyError" in entry(report, "raises.py")["message"] and "3" in entry(report, "exits.py")["message"]
-    assert "graphglue_inputs" in entry(report, "none.py")["message"]
+    none = entry(report, "none.py")
+    assert none["inputs"] == "none" and "not here" in none["message"] and "graphglue_inputs" in none["message"]
 
 
 def test_names_and_inputs(report: Any) -> None:
@@ -74,6 +77,7 @@ def test_names_and_inputs(report: Any) -> None:
     assert [e["name"] for e in entries] == ["Net#1", "Net#2", "One"]
     assert [e["inputs"] for e in entries] == ["testcases"] * 3
     assert entries[2]["status"] == "nothing_to_capture"
+    assert entry(report, "deduced.py")["inputs"] == "deduced" and "Net()(torch.randn(" in entry(report, "deduced.py")["message"]
     assert entry(report, "model.py")["inputs"] == "get_inputs" and entry(report, "model.py")["name"] == "Model"
 
 

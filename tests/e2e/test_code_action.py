@@ -96,6 +96,74 @@ async def test_a_change_meanwhile_discards_the_edit(start):
     client.take_messages()
 
 
+async def assert_stale(client, glue):
+    """Refused as out of date, and the user is told."""
+    with pytest.raises(JsonRpcException) as stale:
+        await resolve(client, glue)
+    assert stale.value.code == -32801
+    (message,) = await client.until("word of it", client.take_messages)
+    assert "changed" in message.message
+
+
+async def test_chosen_after_a_change(start):
+    client = await start(trusted=True)
+    uri, found = await broken(client)
+    (glue, *_) = await client.actions(uri, found.range)
+    client.replace(uri, "import torch", "import torch ")
+    await assert_stale(client, glue)
+
+
+async def test_chosen_after_the_file_was_closed(start):
+    """And opened again: at the version it had, with another text in the same place."""
+    client = await start(trusted=True)
+    uri, found = await broken(client)
+    (glue, *_) = await client.actions(uri, found.range)
+    client.close(uri)
+    await assert_stale(client, glue)
+    client.replace(client.open("model.py", programs.BRANCH), "import torch", "import torch")
+    assert [d.code for d in await client.saved(uri)] == ["GB0170"]
+    await assert_stale(client, glue)
+    client.close(uri)
+    other = client.open("model.py", programs.BRANCH.replace("h + 1", "h + 9"))
+    assert [d.range for d in await client.saved(other)] == [found.range]
+    assert client.versions[other] == 1
+    await assert_stale(client, glue)
+
+
+async def test_chosen_after_another_was_applied(start):
+    client = await start(trusted=True)
+    text = programs.BRANCH.replace(
+        "    return h\n", "    if h.mean() > 3:\n        h = h * 2\n    else:\n        h = h * 5\n    return h\n"
+    )
+    uri, _ = await broken(client, text)
+    first, second = [(await client.actions(uri, d.range))[0] for d in client.diagnostics[uri]]
+    client.apply((await resolve(client, first)).edit)
+    await assert_stale(client, second)
+
+
+async def test_chosen_after_another_capture_of_the_same_text(start):
+    """The menu was open while the file was saved."""
+    client = await start(trusted=True)
+    uri, found = await broken(client)
+    (glue, *_) = await client.actions(uri, found.range)
+    assert list(await client.saved(uri)) == [found]
+    client.apply((await resolve(client, glue)).edit)
+    assert "torch.where(" in client.texts[uri]
+
+
+async def test_half_a_surrogate_pair_is_never_moved(start):
+    """What stands for it in our text is not what the editor holds."""
+    client = await start(trusted=True)
+    uri, found = await broken(
+        client, programs.entry('assert x.isfinite().all() and (x < 99).all(), "\ufffd"\nreturn x')
+    )
+    (glue, *_) = await client.actions(uri, found.range)
+    with pytest.raises(JsonRpcException) as refused:
+        await resolve(client, glue)
+    assert "no text" in refused.value.message
+    client.take_messages()
+
+
 async def test_resolve_of_what_is_not_ours(start):
     client = await start(trusted=True)
     unknown = types.CodeAction(title="Somebody else's", kind=types.CodeActionKind.QuickFix)

@@ -122,6 +122,61 @@ async def test_a_change_of_a_file_that_is_not_open(start):
     await client.sync()
 
 
+async def test_a_huge_replace_all(start):
+    """One message with thousands of changes, as editors send it: from the end to the begin (the fixture's end measures the stalls)."""
+    client = await start()
+    lines = 4000
+    uri = client.open("many.py", "x = 1  # words\n" * lines)
+    changes = [part(line, 0, line, 1, "yy") for line in reversed(range(0, lines, 2))]
+    document = types.VersionedTextDocumentIdentifier(uri=uri, version=2)
+    client.text_document_did_change(types.DidChangeTextDocumentParams(text_document=document, content_changes=changes))
+    text, _ = await held(client, uri)
+    assert text == ("yy = 1  # words\n" + "x = 1  # words\n") * (lines // 2)
+
+
+async def test_a_burst_in_a_large_file(start):
+    """Thousands of messages without waiting, all over a large file: a few publications, and no stall."""
+    client = await start()
+    uri = client.open("burst.py", "x = 1  # words and words\n" * 8000)
+    for version in range(2, 3002):
+        document = types.VersionedTextDocumentIdentifier(uri=uri, version=version)
+        change = part(version * 13 % 8000, 0, version * 13 % 8000, 1, "y")
+        client.text_document_did_change(
+            types.DidChangeTextDocumentParams(text_document=document, content_changes=[change])
+        )
+    text, version = await held(client, uri)
+    assert version == 3001 and text.count("y = 1") == 3000
+    await client.sync()
+    assert len([p for p in client.published if p.uri == uri]) < 1500
+
+
+async def test_an_undo_brings_the_finding_back(start):
+    """A line that is edited fades; when it reads as before, it says what it said."""
+    import programs
+
+    client = await start(trusted=True)
+    uri = client.open("undo.py", programs.BRANCH)
+    (found,) = await client.saved(uri)
+
+    async def after(version):
+        last = await client.until(
+            f"diagnostics of version {version}", lambda: [p for p in client.published if p.version == version]
+        )
+        return last[-1].diagnostics
+
+    (faded,) = await after(client.replace(uri, "h.sum() > 0", "h.sum() > 10"))
+    assert faded.severity is types.DiagnosticSeverity.Hint and list(faded.tags) == [types.DiagnosticTag.Unnecessary]
+    assert await client.actions(uri, faded.range) == []
+    (back,) = await after(client.replace(uri, "h.sum() > 10", "h.sum() > 0"))
+    assert back == found
+    assert await client.actions(uri, back.range)
+    line = client.texts[uri].split("\n")[back.range.start.line] + "\n"
+    assert list(await after(client.replace(uri, line, ""))) == []
+    where = types.Range(types.Position(back.range.start.line, 0), types.Position(back.range.start.line, 0))
+    (back,) = await after(client.edit(uri, [types.TextDocumentContentChangePartial(range=where, text=line)]))
+    assert back == found
+
+
 async def test_diagnostics_follow_the_text(start):
     """A confirmed break stays on its expression while lines are typed above it."""
     import programs

@@ -2,6 +2,8 @@
 
 import programs
 import pytest
+from lsprotocol import types
+from support import plain
 
 
 async def published(client, uri):
@@ -50,9 +52,21 @@ async def test_a_huge_file(start):
     await client.until("the next version", lambda: [p for p in client.published if p.version == 2])
 
 
+async def test_a_file_of_several_megabytes(start):
+    """Read, edited and closed without a stall; what comes behind the large message is done behind it."""
+    client = await start()
+    text = "x = 1  # words and 🔥\n" * 200_000
+    uri = client.open("large.py", text)
+    client.replace(uri, "x = 1", "yy = 1")
+    client.edit(uri, [types.TextDocumentContentChangeWholeDocument(text="z = 1\n" + text)])
+    assert (await published(client, uri))[-1].version == 3
+    client.replace(uri, text, "")
+    assert plain(await client.request("gg/text", {"uri": uri})) == {"text": "z = 1\n", "version": 4}
+
+
 async def test_a_file_over_the_ceiling_is_told(start):
     client = await start()
-    client.may_stall = True  # reading a message of 17 MB takes longer than a turn may
+    client.may_stall = True  # to move 17 MB from pipe to memory may take longer than a turn may
     client.open("over.py", "# " + "x" * (17 * 1024 * 1024))
     await client.sync()
     (message,) = client.take_messages()
@@ -61,8 +75,6 @@ async def test_a_file_over_the_ceiling_is_told(start):
 
 async def test_a_document_that_is_no_file(start):
     """An unsaved buffer, as editors have them: no capture, no harm."""
-    from lsprotocol import types
-
     client = await start(trusted=True)
     item = types.TextDocumentItem(uri="untitled:Untitled-1", language_id="python", version=1, text=programs.BRANCH)
     client.text_document_did_open(types.DidOpenTextDocumentParams(text_document=item))

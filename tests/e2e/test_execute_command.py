@@ -1,6 +1,7 @@
 """workspace/executeCommand: the way to an edit for clients that cannot resolve, and what a person asks for by name."""
 
 import asyncio
+import sys
 
 import programs
 import pytest
@@ -65,6 +66,20 @@ async def test_capture_by_name(start):
     await client.until("the break", lambda: client.diagnostics.get(uri))
 
 
+async def test_capture_by_name_starts_a_worker_that_was_given_up(start, tmp_path):
+    """Told once and left alone; a person who asks by name does not wait for the rest to be over."""
+    python, mended = tmp_path / "python", tmp_path / "mended"
+    python.write_text(f'#!/bin/sh\n[ -e "{mended}" ] || exit 3\nexec "{sys.executable}" "$@"\n')
+    python.chmod(0o755)
+    client = await start(trusted=True, python=str(python))
+    uri = client.open("model.py", programs.BRANCH)
+    assert "did not answer as a Python interpreter" in (await client.saved(uri))[0].message
+    mended.touch()
+    assert "did not answer as a Python interpreter" in (await client.saved(uri))[0].message
+    await execute(client, "graphglue.capture", uri)
+    await client.until("the break", lambda: [d.code for d in client.diagnostics[uri]] == ["GB0170"])
+
+
 async def test_status(start):
     client = await start()
     status = plain(await execute(client, "graphglue.status"))
@@ -82,3 +97,25 @@ async def test_unknown_commands_and_arguments(start):
         with pytest.raises(JsonRpcException) as refused:
             await execute(client, command, *arguments)
         assert refused.value.code == -32602, command
+
+
+def test_a_client_that_can_nothing(raw, tmp_path):
+    """Not even apply an edit: actions are commands, and the command's result is the edit."""
+    server = raw()
+    (tmp_path / "model.py").write_text(programs.BRANCH)
+    uri = (tmp_path / "model.py").as_uri()
+    server.initialize(rootUri=tmp_path.as_uri(), initializationOptions={"trusted": True, "python": sys.executable})
+    item = {"uri": uri, "languageId": "python", "version": 1, "text": programs.BRANCH}
+    server.send(method="textDocument/didOpen", params={"textDocument": item})
+    assert server.request(1, "gg/sync", seconds=support.DEADLINE)["result"] is None
+    *_, last = [m["params"] for m in server.queue if m.get("method") == "textDocument/publishDiagnostics"]
+    (found,) = last["diagnostics"]
+    asked = {"textDocument": {"uri": uri}, "range": found["range"], "context": {"diagnostics": []}}
+    (glue, *_) = server.request(2, "textDocument/codeAction", asked)["result"]
+    assert glue["command"] == "graphglue.glue", "a Command, no CodeAction"
+    asked = {"command": glue["command"], "arguments": glue["arguments"]}
+    edit = server.request(3, "workspace/executeCommand", asked, seconds=support.DEADLINE)["result"]
+    assert "torch.where(" in edit["changes"][uri][0]["newText"]
+    assert not [m for m in server.queue if "id" in m], "it was asked for something"
+    asked["arguments"][0]["revision"] += 1
+    assert server.request(4, "workspace/executeCommand", asked)["error"]["code"] == -32801

@@ -15,6 +15,7 @@ static const char entry_json[] = "{\"name\":\"Net#1\",\"inputs\":\"graphglue_inp
                                  "net.py\",\"unheard_of\":{},\"breaks\":[{\"id\":\"GB0170\",\"type\":\"Data-dependent "
                                  "branching\",\"reason\":\"words\",\"context\":\"c\",\"explanation\":\"e\",\"hints\":["
                                  "\"h1\",\"h2\"],\"kind\":\"skip\",\"in_loop\":true,"
+                                 "\"eager\":{\"function\":\"Net.forward\",\"rest\":true},"
                                  "\"aggravations\":[\"GB7000\"],\"stack\":[{\"file\":\"/w/"
                                  "net.py\",\"function\":\"forward\",\"line\":7,\"end_line\":7,\"col\":3,"
                                  "\"end_col\":14,\"origin\":\"workspace\"},{\"file\":\"/"
@@ -49,7 +50,8 @@ static void test_entry(void **state) {
     const gg_break *b = &entry.breaks[0];
     assert_true(gg_str_is(b->id, "GB0170"));
     assert_int_equal(b->hint_count, 2);
-    assert_true(b->skip && b->in_loop);
+    assert_true(b->skip && b->in_loop && b->eager_rest);
+    assert_true(gg_str_is(b->eager_function, "Net.forward"));
     assert_int_equal(b->aggravation_count, 1);
     assert_int_equal(b->stack_len, 2);
     assert_int_equal(b->stack[0].origin, GG_ORIGIN_WORKSPACE);
@@ -85,6 +87,7 @@ static void test_wrong(void **state) {
         {"{\"breaks\":[{\"hints\":[1]}]}", "entry.hints"},
         {"{\"breaks\":[{\"facts\":{\"x\":[]}}]}", "entry.facts"},
         {"{\"breaks\":[{\"in_loop\":1}]}", "entry.in_loop"},
+        {"{\"breaks\":[{\"eager\":\"f\"}]}", "entry.eager"},
     };
     for (size_t i = 0; i < GG_COUNT(rows); i++) {
         gg_arena *arena = gg_arena_new();

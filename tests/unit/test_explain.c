@@ -219,12 +219,13 @@ static void test_cost(void **state) {
     f.site.skip = f.site.in_loop = true;
     f.site.aggravations = loop;
     f.site.aggravation_count = 1;
+    f.site.eager_function = GG_STR("f");
     f.site.count = 4;
     gg_str words = explain(&f, true);
     assert_has(words, "it lies in a loop");
     assert_has(words, "all of `f` runs in plain Python");
     assert_has(words, "4 times");
-    f.site.reason = GG_STR("…\n  Developer debug context: frame skipped: torch_dynamo_resume_in_f_at_2 (w.py line 2)");
+    f.site.eager_rest = true;
     assert_has(explain(&f, true), "everything in `f` after the previous break");
     done(&f);
 
@@ -232,13 +233,22 @@ static void test_cost(void **state) {
     f.site.aggravations = loop;
     f.site.aggravation_count = 1;
     assert_has(explain(&f, true), "a caller reaches it from a loop");
-    f.site.aggravation_count = 0;
+    f.site.eager_function = GG_STR("g");
     f.site.skip = true;
-    assert_has(explain(&f, true), "`try` block");
+    assert_has(explain(&f, true), "all of `g` runs in plain Python");
+    f.site.eager_function = GG_STR("f");
+    f.site.aggravation_count = 0;
+    assert_has(explain(&f, true), "`try` block, and Dynamo cannot go on from the middle of one. So all of `f` runs");
+    f.site.skip = false;
+    assert_has(explain(&f, true), "So what follows in `f` runs");
+    f.site.skip = f.site.eager_rest = true;
+    assert_has(explain(&f, true), "So everything in `f` after the previous break runs");
     done(&f);
 
     f = site_at("def f(x):\n    return [print(i) for i in x]\n", "print(i)", "GB0059");
     f.site.skip = f.site.in_loop = true;
+    f.site.aggravations = loop;
+    f.site.aggravation_count = 1;
     assert_has(explain(&f, true), "it lies in a loop");
     done(&f);
 }

@@ -77,7 +77,7 @@ static void test_envelopes(void **state) {
         {"{\"id\":3,\"method\":\"m\"}", GG_EREQUEST, GG_MESSAGE_NOTIFICATION, true},
         {"[]", GG_EREQUEST, GG_MESSAGE_NOTIFICATION, false},
         {"{", GG_EPARSE, GG_MESSAGE_NOTIFICATION, false},
-        {"{\"jsonrpc\":\"\\ud800\"}", GG_EPARSE, GG_MESSAGE_NOTIFICATION, false},
+        {"{\"jsonrpc\":\"2.0\",\"method\":\"\\ud8zz\"}", GG_EPARSE, GG_MESSAGE_NOTIFICATION, false},
     };
     for (size_t i = 0; i < GG_COUNT(rows); i++) {
         gg_message message;
@@ -91,6 +91,43 @@ static void test_envelopes(void **state) {
     deep[sizeof(deep) - 1] = '\0';
     gg_message message;
     assert_int_equal(parse(deep, &message), GG_EPARSE);
+}
+
+/* JSON.stringify writes half a pair as it is; what is text stays what it was. */
+static void test_half_surrogate_pairs(void **state) {
+    (void)state;
+    static const struct {
+        const char *sent, *read;
+    } rows[] = {
+        {"a\\ud83db", "a\xEF\xBF\xBD"
+                      "b"},
+        {"\\uDD25", "\xEF\xBF\xBD"},
+        {"\\ud83d", "\xEF\xBF\xBD"},
+        {"\\ud83d\\ud83d\\udd25", "\xEF\xBF\xBD\xF0\x9F\x94\xA5"},
+        {"\\udd25\\ud83d", "\xEF\xBF\xBD\xEF\xBF\xBD"},
+        {"\\\\ud83d\\udd25", "\\ud83d\xEF\xBF\xBD"}, /* an escaped backslash, then four harmless digits */
+        {"\\ud83d\\n\\\"", "\xEF\xBF\xBD\n\""},
+    };
+    for (size_t i = 0; i < GG_COUNT(rows); i++) {
+        char body[256];
+        snprintf(body, sizeof(body), "{\"jsonrpc\":\"2.0\",\"method\":\"m\",\"params\":[\"%s\"]}", rows[i].sent);
+        gg_message message;
+        assert_int_equal(parse(body, &message), 0);
+        assert_string_equal(json_string_value(json_array_get(message.params, 0)), rows[i].read);
+        gg_message_clear(&message);
+    }
+}
+
+static void test_large_numbers_are_the_end(void **state) {
+    (void)state;
+    gg_arena *arena = gg_arena_new();
+    json_t *json = json_loads("{\"line\":4294967296,\"character\":9007199254740991}", 0, NULL);
+    gg_lsp_position position;
+    assert_int_equal(gg_decode(&gg_type_position, json, "p", &position, arena, NULL), 0);
+    assert_int_equal(position.line, INT32_MAX);
+    assert_int_equal(position.character, INT32_MAX);
+    json_decref(json);
+    gg_arena_free(arena);
 }
 
 static void wants(const gg_type *type, const char *text, const char *said) {
@@ -174,6 +211,8 @@ int main(void) {
         cmocka_unit_test(test_a_bad_header_does_not_end_the_session),
         cmocka_unit_test(test_an_oversized_message_is_skipped),
         cmocka_unit_test(test_envelopes),
+        cmocka_unit_test(test_half_surrogate_pairs),
+        cmocka_unit_test(test_large_numbers_are_the_end),
         cmocka_unit_test(test_errors_name_the_path),
         cmocka_unit_test(test_round_trips),
     };

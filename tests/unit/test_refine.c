@@ -39,6 +39,16 @@ static const row rows[] = {
     /* a method call in a chain over several lines begins at its own name */
     {"y = (x\n    .sum()\n    .item())\n", 3, 3, 5, 11, "x\n    .sum()\n    .item()"},
     {"y = foo(\n    a,\n    b.item(),\n)\n", 1, 4, 4, 1, "foo(\n    a,\n    b.item(),\n)"},
+    /* what is called stands for the call, the ends of a slice for the subscript, names for what is unpacked into them */
+    {"y, _ = self.rnn(x)\n", 1, 1, 7, 15, "self.rnn(x)"},
+    {"y = self.rows[i](x)\n", 1, 1, 4, 16, "self.rows[i]"},
+    {"y = self.a.b(x)\n", 1, 1, 4, 10, "self.a"},
+    {"y = x[: n.max()] + 1\n", 1, 1, 6, 15, "x[: n.max()]"},
+    {"y = x[a:b, 0]\n", 1, 1, 6, 9, "x[a:b, 0]"},
+    {"a, b = f(x)\n", 1, 1, 0, 4, "f(x)"},
+    {"(a, b) = x\n", 1, 1, 0, 6, "x"},
+    {"for a, *b in f(x):\n    pass\n", 1, 1, 4, 9, "f(x)"},
+    {"x.grad = y\n", 1, 1, 0, 6, "x.grad"},
     /* parentheses and white space */
     {"y = (a and b)\n", 1, 1, 4, 13, "a and b"},
     {"y =  f(x) \n", 1, 1, 4, 10, "f(x)"},

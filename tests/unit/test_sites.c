@@ -131,6 +131,71 @@ static void test_enclosing_of_definitions(void **state) {
     gg_sources_free(sources);
 }
 
+/* What a record does not say: a loop that Dynamo unrolled or went on from is one all the same. */
+static void test_loops(void **state) {
+    (void)state;
+    static const struct {
+        const char *program;
+        uint32_t line;
+        bool in_loop;
+    } rows[] = {
+        {"def f(x):\n    while g(x):\n        pass\n", 2, true},
+        {"def f(x):\n    for a in g(x):\n        pass\n", 2, false},
+        {"def f(x):\n    for a in b:\n        pass\n    else:\n        g(x)\n", 5, false},
+        {"def f(x):\n    for a in b:\n        if a:\n            g(x)\n", 4, true},
+        {"for a in b:\n    def f(x):\n        g(x)\n", 3, false},
+        {"def f(x):\n    while a:\n        pass\n    else:\n        g(x)\n", 5, false},
+        {"def f(x):\n    return [\n        g(x) for a in b]\n", 3, false},
+    };
+    for (size_t i = 0; i < GG_COUNT(rows); i++) {
+        gg_text *text;
+        assert_int_equal(gg_text_new(&text, gg_str_from(rows[i].program), NULL), 0);
+        gg_str line = gg_text_line(text, rows[i].line - 1);
+        int32_t col = (int32_t)(strstr(line.ptr, "g(x)") - line.ptr);
+        gg_frame frame = FRAME("/workspace/net.py", "f", rows[i].line, col, col + 4, WORKSPACE);
+        gg_break record = {.id = GG_STR("GB0059"), .stack = &frame, .stack_len = 1};
+        gg_entry entry = {.name = GG_STR("a"), .breaks = &record, .break_count = 1};
+        gg_sources *sources = gg_sources_new();
+        gg_sources_put(sources, GG_STR(path), text, NULL);
+        gg_text_unref(&text);
+        gg_arena *arena = gg_arena_new();
+        gg_site_list sites = gg_sites_group(&entry, 1, sources, NULL, arena);
+        if (sites.items[0].in_loop != rows[i].in_loop) fail_msg("row %zu", i);
+        gg_arena_free(arena);
+        gg_sources_free(sources);
+    }
+}
+
+/* The record that costs most says what runs eagerly; an editor does not show a byte order mark. */
+static void test_cost_and_mark(void **state) {
+    (void)state;
+    gg_frame frame = FRAME("/workspace/net.py", "f", 1, 10, 14, WORKSPACE);
+    gg_break breaks[] = {
+        {.id = GG_STR("GB0059"), .stack = &frame, .stack_len = 1, .eager_function = GG_STR("f"), .eager_rest = true},
+        {.id = GG_STR("GB0059"), .stack = &frame, .stack_len = 1, .eager_function = GG_STR("caller"), .skip = true},
+        {.id = GG_STR("GB0059"), .stack = &frame, .stack_len = 1}};
+    gg_entry entry = {.name = GG_STR("a"), .breaks = breaks, .break_count = 3};
+    gg_sources *sources = gg_sources_new();
+    gg_text *text;
+    assert_int_equal(gg_text_new(&text,
+                                 GG_STR("\xEF\xBB\xBF"
+                                        "def f(x): g(x)\n"),
+                                 NULL),
+                     0);
+    gg_sources_put(sources, GG_STR(path), text, NULL);
+    gg_text_unref(&text);
+    gg_arena *arena = gg_arena_new();
+    gg_site_list sites = gg_sites_group(&entry, 1, sources, NULL, arena);
+    assert_int_equal(sites.len, 1);
+    const gg_site *s = &sites.items[0];
+    assert_true(gg_str_is(s->eager_function, "caller") && !s->eager_rest && s->skip);
+    assert_int_equal(s->range_utf16.start.character, 10);
+    assert_int_equal(s->range_utf16.end.character, 14);
+    assert_int_equal(s->span.start, 13);
+    gg_arena_free(arena);
+    gg_sources_free(sources);
+}
+
 static void test_sources(void **state) {
     (void)state;
     gg_sources *sources = sources_with_program();
@@ -174,7 +239,8 @@ static void test_carry(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_grouping), cmocka_unit_test(test_sources),
-                                       cmocka_unit_test(test_carry), cmocka_unit_test(test_enclosing_of_definitions)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_grouping), cmocka_unit_test(test_loops), cmocka_unit_test(test_cost_and_mark),
+        cmocka_unit_test(test_sources),  cmocka_unit_test(test_carry), cmocka_unit_test(test_enclosing_of_definitions)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

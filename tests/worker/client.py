@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import json
 import os
 import select
@@ -10,7 +12,8 @@ import struct
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+import uuid
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 PYTHON = os.environ.get("GRAPHGLUE_TEST_PYTHON") or sys.executable  # whose torch is tested
@@ -33,6 +36,12 @@ def find_worker() -> str:
     return max(found, key=os.path.getmtime)
 
 
+def landlock_abi() -> int:
+    """0 where the kernel has none."""
+    create_ruleset, version = 444, 1
+    return max(0, ctypes.CDLL(None).syscall(create_ruleset, None, ctypes.c_size_t(0), version))
+
+
 class Closed(Exception):
     """The worker ended the connection."""
 
@@ -46,6 +55,7 @@ class Worker:
         python: str = PYTHON,
         env: dict[str, str] | None = None,
         program: str | None = None,
+        preexec_fn: Callable[[], None] | None = None,
     ) -> None:
         ours, theirs = socket.socketpair()
         command = [program or find_worker(), "--python", python, "--fd", str(theirs.fileno())]
@@ -55,13 +65,15 @@ class Worker:
         self.received = b""
         self.kept: list[Frame] = []
         self.last_id = 0
+        self.mark = f"GRAPHGLUE_TEST_MARK={uuid.uuid4().hex}"
         self.process = subprocess.Popen(
             command,
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
-            env={**os.environ, **(env or {})},
+            env={**os.environ, **(env or {}), **dict([self.mark.split("=")])},
+            preexec_fn=preexec_fn,
         )
         theirs.close()
         self.hello: Frame | None = None
@@ -120,6 +132,15 @@ class Worker:
     def capture(self, file: str, timeout: float = 120, **keys: Any) -> Job:
         """Run one capture to its end."""
         return Job(list(self.frames(self.submit("capture", file, **keys), timeout)))
+
+    def left_behind(self) -> list[int]:
+        """Processes that stem from this worker, itself excepted, in whatever namespace or session they are."""
+        found = []
+        for pid in (int(p) for p in os.listdir("/proc") if p.isdigit()):
+            with contextlib.suppress(OSError), open(f"/proc/{pid}/environ", "rb") as f:  # a zombie's is empty
+                if pid != self.process.pid and self.mark.encode() in f.read().split(b"\0"):
+                    found.append(pid)
+        return found
 
     def close(self, timeout: float = 20) -> int:
         """End the connection; returns the exit status."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import textwrap
 from collections.abc import Callable, Iterator
@@ -34,7 +35,7 @@ def write(workspace: Path, request: pytest.FixtureRequest) -> Write:
     """write(source): a file of the workspace named after the test; `name` for another one."""
 
     def write(source: str, name: str | None = None) -> str:
-        path = workspace / (name or f"{request.node.name.translate(str.maketrans('[]-. ', '_____'))}.py")
+        path = workspace / (name or f"{re.sub(r'[^A-Za-z0-9]+', '_', request.node.name)[:80]}.py")
         path.write_text(textwrap.dedent(source))
         return str(path)
 

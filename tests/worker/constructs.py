@@ -49,6 +49,8 @@ def differences(construct: Construct, job: Job) -> list[str]:
         found.append(f"capture_error: {entry['message']}")
     if bool(entry["breaks"]) != construct["breaks"]:
         found.append(f"breaks {bool(entry['breaks'])}, expected {construct['breaks']}")
+    if not set(ids_of(job)) <= set(construct["gb"]):
+        found.append(f"unexpected {sorted(set(ids_of(job)) - set(construct['gb']))}")
     if ids_of(job) != sorted(set(construct["gb"])):
         found.append(f"ids {ids_of(job)}, expected {sorted(set(construct['gb']))}")
     if entry["graphs"] != construct["graphs"]:
@@ -78,7 +80,7 @@ def main() -> int:
         table = json.load(f)
     prelude = table.pop("_prelude")
     names = options.k or list(table)
-    agree = {"breaks": 0, "ids": 0, "graphs": 0, "all": 0}
+    agree = {"breaks": 0, "unexpected": 0, "ids": 0, "graphs": 0, "all": 0}
     with tempfile.TemporaryDirectory() as folder:
         worker = Worker([folder], python=options.python).start()
         for name in names:
@@ -87,7 +89,7 @@ def main() -> int:
             ran = bool(job.entries) and not any(
                 f.startswith(("no entry", "eager_error", "timeout", "crashed")) for f in found
             )
-            for what in ("breaks", "ids", "graphs"):
+            for what in ("breaks", "unexpected", "ids", "graphs"):
                 agree[what] += ran and not any(f.startswith(what + " ") for f in found)
             agree["all"] += not found
             if found:
@@ -95,10 +97,15 @@ def main() -> int:
                 if options.v:
                     print(job.done["output"], json.dumps(job.entries, indent=1)[:6000])
         worker.close()
-    print(
-        f"{len(names)} constructs; agree on: "
-        + ", ".join(f"{k} {v} ({100 * v / len(names):.1f} %)" for k, v in agree.items())
-    )
+    words = {
+        "breaks": "breaks or not as recorded",
+        "unexpected": "no id that is not recorded",
+        "ids": "the same ids",
+        "graphs": "the same number of graphs",
+        "all": "all of it",
+    }
+    for what, count in agree.items():
+        print(f"{words[what]:28} {count} of {len(names)} ({100 * count / len(names):.1f} %)")
     return 0
 
 

@@ -6,7 +6,6 @@ import os
 import shutil
 import struct
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -156,18 +155,6 @@ def test_oversized_frame_ends_the_worker() -> None:
         worker.read()
     assert worker.process.wait(20) == 1
     worker.close()
-
-
-def test_interpreter_without_torch(tmp_path: Path, write: Write) -> None:
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(tmp_path / "bare")], check=True)
-    python = str(tmp_path / "bare" / "bin" / "python")
-    worker = Worker(python=python).start()
-    assert worker.hello and worker.hello["prefix"] == str(tmp_path / "bare")
-    assert worker.ready and worker.ready["torch"] is None
-    assert f"{python} -m pip install torch" in worker.ready["torch_error"]
-    done = worker.capture(write(NET)).done
-    assert (done["status"], done["message"]) == ("error", worker.ready["torch_error"])
-    assert worker.close() == 0
 
 
 @pytest.mark.parametrize("python", ["/bin/true", "/bin/sh", "/no/such/python", "/bin/sleep"])

@@ -11,7 +11,15 @@ from pathlib import Path
 import pytest
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "repair"
-SAFETY = {"GG001": "effects", "GG002": "exact", "GG003": "exact", "GG004": "effects"}
+RULES = FIXTURES.parents[2] / "repair" / "rules"
+
+
+def safety_of(code: str) -> str:
+    """What the rule's own file declares."""
+    (source,) = RULES.glob(f"{code.lower()}_*.c")
+    declared = re.search(r"\.safety = GG_SAFETY_(\w+)", source.read_text())
+    assert declared, source
+    return declared.group(1).lower()
 
 
 def functions() -> list[Path]:
@@ -27,14 +35,18 @@ def functions() -> list[Path]:
 
 
 def arguments(text: str) -> str:
-    """Source of the argument tuple: positive tensors for facts, True for what has none (a flag)."""
-    facts = dict(re.findall(r"(\w+)=(\w+\[[\d,]*\])", text.splitlines()[1]))
+    """Source of the argument tuple: the `# inputs:` line, else positive tensors and numbers for facts, True for what has none (a flag)."""
+    head = [line for line in text.splitlines()[:6] if line.startswith("# ")]
+    given = next((line.partition(": ")[2] for line in head if line.startswith("# inputs: ")), None)
+    if given:
+        return given
+    facts = dict(re.findall(r"(\w+)=(\w+(?:\[[\d,]*\])?)", " ".join(x for x in head if x.startswith("# facts:"))))
     function = next(n for n in ast.parse(text).body if isinstance(n, ast.FunctionDef) and n.name == "f")
     made = []
     for parameter in function.args.args:
         fact = facts.get(parameter.arg) or (facts.get("h") if parameter.arg == "x" else None)
-        if fact is None:
-            made.append("True")
+        if fact is None or "[" not in fact:
+            made.append({"int": "3", "float": "2.5"}.get(fact or "", "True"))
             continue
         dtype, shape = fact.rstrip("]").split("[")
         made.append(f"(torch.rand(({shape}{',' if shape else ''})) + 0.5).to(torch.{dtype})")
@@ -51,7 +63,7 @@ def test_expected_text_is_accepted(path: Path, worker, tmp_path: Path) -> None:
         file,
         original=[{"file": file, "text": before + tail}],
         edited=[{"file": file, "text": after + tail}],
-        safety=SAFETY[path.parent.name],
+        safety=safety_of(path.parent.name),
     )
     verdict = next(f["verdict"] for f in worker.frames(job) if f["op"] == "verdict")
     assert verdict["accepted"], verdict["reasons"]
@@ -59,4 +71,4 @@ def test_expected_text_is_accepted(path: Path, worker, tmp_path: Path) -> None:
 
 
 def test_there_are_fixtures() -> None:
-    assert {p.parent.name for p in functions()} == set(SAFETY)
+    assert {p.parent.name for p in functions()} == {p.name[:5].upper() for p in RULES.glob("gg*.c")}

@@ -4,31 +4,10 @@ Each row is a program, an edit of it that a naive rewrite would make, and what t
 edit can only be refused for what it changes.
 """
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-
-HEAD = "import torch\nfrom torch import nn\n\n\n"
-TAIL = "\n\ndef graphglue_inputs():\n    yield 'e', {entry}, {args}, {{}}\n"
-
-
-@dataclass
-class Case:
-    """An edit and the verdict it deserves; `reason` is a word of the refusal, empty when the edit is right."""
-
-    name: str
-    before: str
-    after: str
-    reason: str = ""
-    args: str = "(torch.randn(4, 4),)"
-    safety: str = "exact"
-    entry: str = "f"
-    outputs: str = ""
-
-
-BRANCH = "    if h.sum() > 0:\n        y = {a}\n    else:\n        y = {b}\n    return y\n"
-F = "def f(x):\n    h = x * 2\n"
+from verifying import BRANCH, HEAD, TAIL, Case, F, check
 
 CASES = [
     Case("where", F + BRANCH.format(a="h + 1", b="h - 1"), F + "    return torch.where(h.sum() > 0, h + 1, h - 1)\n"),
@@ -173,29 +152,7 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=[c.name for c in CASES])
 def test_verdict(case: Case, worker, tmp_path: Path) -> None:
-    file = str(tmp_path / "program.py")
-    tail = TAIL.format(entry=case.entry, args=case.args)
-    original, edited = HEAD + case.before + tail, HEAD + case.after + tail
-    job = worker.submit(
-        "verify",
-        file,
-        original=[{"file": file, "text": original}],
-        edited=[{"file": file, "text": edited}],
-        safety=case.safety,
-        deadline_ms=60_000,
-    )
-    frames = list(worker.frames(job))
-    verdict = next(f["verdict"] for f in frames if f["op"] == "verdict")
-    if not case.reason:
-        assert verdict["accepted"], verdict["reasons"]
-        assert verdict["glued"] and verdict["outputs"] == "identical" and verdict["graphs_after"] == 1
-        assert verdict["breaks_before"] > 0 and verdict["breaks_after"] == 0
-    else:
-        assert not verdict["accepted"] and not verdict["glued"]
-        assert case.reason in " ".join(verdict["reasons"]), verdict["reasons"]
-    if case.outputs:
-        assert verdict["outputs"] == case.outputs
-    assert not Path(file).exists()
+    check(worker, tmp_path, case)
 
 
 def test_a_crash_of_the_edited_code_is_told(worker, tmp_path: Path) -> None:

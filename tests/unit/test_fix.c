@@ -1,0 +1,455 @@
+/* links: gg_repair */
+/* The repair session, driven as the command line drives it, with captures and verdicts written by hand.
+ *
+ * A break is written "GB0059|print(h)": it lies at the first occurrence of that code in the text it is of ("@2" in front of the code: at the
+ * second).  The rules are the real ones. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "repair/gg_repair.h"
+
+#define PATH     "/workspace/net.py"
+#define MAX_STEP 600 /* far over what a session may take: MAX_REPAIRS is 256 */
+
+static const char two_prints[] = "import torch\n\n\n"
+                                 "def g(h):\n"
+                                 "    print('callee')\n"
+                                 "    return h + 1\n\n\n"
+                                 "def f(h):\n"
+                                 "    h = g(h)\n"
+                                 "    print('caller')\n"
+                                 "    return h\n";
+/* One site, two candidates: GG003 keeps the value as a tensor, GG001 guards the message. */
+static const char two_offers[] = "import torch\n\n\n"
+                                 "def f(h):\n"
+                                 "    print(h * h.max().item())\n"
+                                 "    return h\n";
+static const char guarded[] = "    if not torch.compiler.is_compiling():\n";
+
+typedef struct session {
+    gg_fix *fix;
+    gg_fix_action action;
+    gg_error err;
+} session;
+
+static session start(const char *program, gg_safety max_safety) {
+    session s = {0};
+    gg_text *text = NULL;
+    assert_int_equal(gg_text_new(&text, gg_str_from(program), NULL), 0);
+    s.fix = gg_fix_new(GG_STR(PATH), text, max_safety, NULL);
+    gg_text_unref(&text);
+    assert_int_equal(gg_fix_next(s.fix, &s.action, &s.err), 0);
+    assert_int_equal(s.action.step, GG_FIX_CAPTURE);
+    return s;
+}
+
+static void finish(session *s) {
+    gg_fix_free(s->fix);
+}
+
+static json_t *frame_at(const gg_text *text, gg_str code, const char *file) {
+    size_t skip = 0, at = 0;
+    if (gg_str_starts_with(code, GG_STR("@"))) {
+        skip = (size_t)(code.ptr[1] - '1');
+        code = gg_str_slice(code, 2, code.len);
+    }
+    gg_str bytes = gg_text_bytes(text);
+    at = gg_str_find(bytes, code, 0);
+    while (skip-- > 0) at = gg_str_find(bytes, code, at + 1);
+    if (at == SIZE_MAX) fail_msg("no %.*s in:\n%s", GG_STR_ARG(code), bytes.ptr);
+    gg_range r = gg_text_range(text, (gg_span){(uint32_t)at, (uint32_t)(at + code.len)}, GG_UTF8);
+    return json_pack("{s:s, s:s, s:i, s:i, s:i, s:i, s:s}", "file", file, "function", "f", "line",
+                     (int)r.start.line + 1, "end_line", (int)r.end.line + 1, "col", (int)r.start.character, "end_col",
+                     (int)r.end.character, "origin", "workspace");
+}
+
+/* An entry of `text` with these breaks ("id|code", NULL ends them). */
+static json_t *entry(const gg_text *text, const char *const *breaks) {
+    json_t *records = json_array();
+    for (; breaks && *breaks; breaks++) {
+        gg_str row = gg_str_from(*breaks);
+        size_t bar = gg_str_find(row, GG_STR("|"), 0);
+        json_t *fact = json_pack("{s:s, s:s, s:[i], s:s}", "kind", "tensor", "dtype", "torch.float32", "shape", 4,
+                                 "device", "cpu");
+        json_array_append_new(records,
+                              json_pack("{s:s%, s:s, s:[o], s:{s:o}}", "id", row.ptr, bar, "kind", "split", "stack",
+                                        frame_at(text, gg_str_slice(row, bar + 1, row.len), PATH), "facts", "h", fact));
+    }
+    size_t count = json_array_size(records);
+    return json_pack("{s:s, s:s, s:i, s:o}", "name", "e", "status", count ? "breaks" : "captured", "graphs",
+                     (int)count + 1, "breaks", records);
+}
+
+static void captured(session *s, const char *const *breaks) {
+    json_t *e = entry(s->action.original, breaks);
+    assert_int_equal(gg_fix_captured(s->fix, &e, 1, &s->err), 0);
+    json_decref(e);
+}
+
+static void next(session *s) {
+    assert_int_equal(gg_fix_next(s->fix, &s->action, &s->err), 0);
+}
+
+/* The next step is a candidate of this rule. */
+static void expect(session *s, const char *rule) {
+    next(s);
+    assert_int_equal(s->action.step, GG_FIX_VERIFY);
+    assert_string_equal(s->action.rule->code, rule);
+    assert_true(s->action.safety >= s->action.rule->safety);
+    assert_false(gg_str_equal(gg_text_bytes(s->action.original), gg_text_bytes(s->action.edited)));
+}
+
+static void expect_done(session *s) {
+    next(s);
+    assert_int_equal(s->action.step, GG_FIX_DONE);
+}
+
+static json_t *verdict(const session *s, bool accepted, const char *outputs, const char *const *left) {
+    return json_pack("{s:b, s:b, s:s, s:i, s:i, s:i, s:i, s:[s], s:[s], s:[{s:s, s:o, s:o, s:b}]}", "accepted",
+                     accepted, "glued", accepted, "outputs", outputs, "graphs_before", 3, "graphs_after", 2,
+                     "breaks_before", 2, "breaks_after", 1, "compared", "on 4 input sets", "reasons", "no", "entries",
+                     "name", "e", "before", entry(s->action.original, NULL), "after", entry(s->action.edited, left),
+                     "glued", accepted);
+}
+
+static void accept(session *s, const char *const *left) {
+    json_t *v = verdict(s, true, "identical", left);
+    assert_int_equal(gg_fix_verified(s->fix, v, GG_STR_NULL, &s->err), 0);
+    json_decref(v);
+}
+
+static void refuse(session *s, const char *outputs) {
+    json_t *v = verdict(s, false, outputs, NULL);
+    assert_int_equal(gg_fix_verified(s->fix, v, GG_STR_NULL, &s->err), 0);
+    json_decref(v);
+}
+
+static void expect_text(const session *s, const char *part, bool there) {
+    gg_str text = gg_text_bytes(gg_fix_text(s->fix));
+    if (gg_str_contains(text, gg_str_from(part)) != there)
+        fail_msg("%s: %s\n%s", there ? "not there" : "there", part, text.ptr);
+}
+
+static const gg_verdict *last_verdict(const session *s, size_t count) {
+    size_t n;
+    const gg_fix_repair *repairs = gg_fix_repairs(s->fix, &n);
+    assert_int_equal(n, count);
+    assert_non_null(repairs[n - 1].verdict);
+    return repairs[n - 1].verdict;
+}
+
+#define BREAKS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+/* ---- what is tried, and in which order ------------------------------------------------------------------------------ */
+
+static void test_first_accepted_wins(void **state) {
+    (void)state;
+    session s = start(two_offers, GG_SAFETY_EFFECTS);
+    captured(&s, BREAKS("GB0124|h.max().item()"));
+    expect(&s, "GG003");
+    accept(&s, NULL);
+    expect_done(&s); /* the second candidate is not tried */
+    expect_text(&s, "h.max().detach()", true);
+    expect_text(&s, guarded, false);
+    size_t count;
+    assert_int_equal(gg_fix_after(s.fix, &count)[0].break_count, 0);
+    assert_int_equal(gg_fix_before(s.fix, &count)[0].break_count, 1);
+    finish(&s);
+}
+
+static void test_a_refused_candidate_gives_way_to_the_next(void **state) {
+    (void)state;
+    session s = start(two_offers, GG_SAFETY_EFFECTS);
+    captured(&s, BREAKS("GB0124|h.max().item()"));
+    expect(&s, "GG003");
+    refuse(&s, "different");
+    assert_string_equal(gg_text_bytes(gg_fix_text(s.fix)).ptr, two_offers);
+    expect(&s, "GG001");
+    accept(&s, NULL);
+    expect_done(&s);
+    expect_text(&s, guarded, true);
+    expect_text(&s, "h.max().item()", true);
+    finish(&s);
+}
+
+static void test_max_safety_bounds_what_is_tried(void **state) {
+    (void)state;
+    session s = start(two_offers, GG_SAFETY_EXACT);
+    captured(&s, BREAKS("GB0124|h.max().item()"));
+    expect(&s, "GG003");
+    refuse(&s, "different");
+    expect_done(&s);
+    finish(&s);
+}
+
+static void test_callee_first_then_the_caller(void **state) {
+    (void)state;
+    session s = start(two_prints, GG_SAFETY_EFFECTS);
+    captured(&s, BREAKS("GB0059|print('callee')", "GB0059|print('caller')"));
+    expect(&s, "GG001");
+    accept(&s, BREAKS("GB0059|print('caller')")); /* a partial improvement: go on */
+    expect_text(&s, "        print('callee')\n", true);
+    expect_text(&s, "\n    print('caller')\n", true);
+    expect(&s, "GG001");
+    assert_true(gg_text_bytes(s.action.original).ptr == gg_text_bytes(gg_fix_text(s.fix)).ptr);
+    accept(&s, NULL);
+    expect_text(&s, "        print('caller')\n", true); /* both edits are there */
+    expect_text(&s, "        print('callee')\n", true);
+    expect_done(&s);
+    size_t count;
+    const gg_fix_repair *repairs = gg_fix_repairs(s.fix, &count);
+    assert_int_equal(count, 2);
+    assert_int_equal(repairs[0].range_utf16.start.line, 4);
+    assert_int_equal(repairs[1].range_utf16.start.line, 11); /* in the text it was tried on */
+    finish(&s);
+}
+
+/* A message guarded by an earlier repair is skipped as soon as a later one lets its function be compiled. */
+static void test_what_a_repair_waived_stays_waived(void **state) {
+    (void)state;
+    session s = start("import torch\n\n\ndef f(h):\n    print(h)\n    return h * h.max().item()\n", GG_SAFETY_EFFECTS);
+    captured(&s, BREAKS("GB0059|print(h)", "GB0124|h.max().item()"));
+    expect(&s, "GG001");
+    refuse(&s, "different");
+    expect(&s, "GG003");
+    assert_int_equal(s.action.safety, GG_SAFETY_EXACT);
+    finish(&s);
+    s = start("import torch\n\n\ndef f(h):\n    print(h)\n    return h * h.max().item()\n", GG_SAFETY_EFFECTS);
+    captured(&s, BREAKS("GB0059|print(h)", "GB0124|h.max().item()"));
+    expect(&s, "GG001");
+    accept(&s, BREAKS("GB0124|h.max().item()"));
+    expect(&s, "GG003");
+    assert_int_equal(s.action.safety, GG_SAFETY_EFFECTS);
+    finish(&s);
+}
+
+static void test_the_first_of_several_sites_is_passed_over_when_refused(void **state) {
+    (void)state;
+    session s = start(two_prints, GG_SAFETY_EFFECTS);
+    captured(&s, BREAKS("GB0059|print('callee')", "GB0059|print('caller')"));
+    expect(&s, "GG001");
+    refuse(&s, "different");
+    expect(&s, "GG001");
+    accept(&s, BREAKS("GB0059|print('callee')"));
+    expect_done(&s); /* outputs differed: another repair does not change that */
+    expect_text(&s, "        print('caller')\n", true);
+    expect_text(&s, "        print('callee')\n", false);
+    finish(&s);
+}
+
+static void test_a_right_edit_that_did_not_help_is_tried_again_after_progress(void **state) {
+    (void)state;
+    session s = start(two_prints, GG_SAFETY_EFFECTS);
+    captured(&s, BREAKS("GB0059|print('callee')", "GB0059|print('caller')"));
+    expect(&s, "GG001");
+    refuse(&s, "identical");
+    expect(&s, "GG001");
+    accept(&s, BREAKS("GB0059|print('callee')"));
+    expect(&s, "GG001");
+    refuse(&s, "identical");
+    expect_done(&s); /* nothing was mended since */
+    finish(&s);
+}
+
+static void test_nothing_improves(void **state) {
+    (void)state;
+    session s = start(two_prints, GG_SAFETY_EFFECTS);
+    captured(&s, BREAKS("GB0059|print('callee')", "GB0059|print('caller')"));
+    expect(&s, "GG001");
+    refuse(&s, "identical");
+    expect(&s, "GG001");
+    refuse(&s, "identical");
+    expect_done(&s);
+    expect_done(&s); /* and stays so */
+    assert_string_equal(gg_text_bytes(gg_fix_text(s.fix)).ptr, two_prints);
+    finish(&s);
+}
+
+static void test_a_mended_site_uncovers_another(void **state) {
+    (void)state;
+    session s = start(two_prints, GG_SAFETY_EFFECTS);
+    captured(&s, BREAKS("GB0059|print('callee')"));
+    expect(&s, "GG001");
+    accept(&s, BREAKS("GB0059|print('caller')")); /* the verdict's capture shows what was hidden */
+    expect(&s, "GG001");
+    accept(&s, NULL);
+    expect_done(&s);
+    finish(&s);
+}
+
+static void test_equal_lines_are_sites_of_their_own(void **state) {
+    (void)state;
+    session s = start("import torch\n\n\ndef f(h):\n    print(1)\n    h = h * 2\n    print(1)\n    return h\n",
+                      GG_SAFETY_EFFECTS);
+    captured(&s, BREAKS("GB0059|print(1)", "GB0059|@2print(1)"));
+    expect(&s, "GG001");
+    refuse(&s, "different");
+    expect(&s, "GG001"); /* the second print is not the refused one */
+    accept(&s, BREAKS("GB0059|print(1)"));
+    expect_text(&s, "h = h * 2\n    if not torch.compiler.is_compiling():\n        print(1)\n", true);
+    expect_text(&s, "def f(h):\n    print(1)\n", true);
+    finish(&s);
+}
+
+/* ---- what is not ours ------------------------------------------------------------------------------------------------ */
+
+static void test_sites_of_other_files_and_without_rules_are_left(void **state) {
+    (void)state;
+    session s = start(two_prints, GG_SAFETY_EFFECTS);
+    json_t *e = entry(s.action.original, BREAKS("GB0059|print('callee')", "GB0007|h + 1"));
+    json_t *elsewhere = json_array_get(json_object_get(json_array_get(json_object_get(e, "breaks"), 0), "stack"), 0);
+    json_object_set_new(elsewhere, "file", json_string("/workspace/other.py"));
+    assert_int_equal(gg_fix_captured(s.fix, &e, 1, &s.err), 0);
+    json_decref(e);
+    expect_done(&s);
+    finish(&s);
+}
+
+static void test_a_capture_that_gave_nothing(void **state) {
+    (void)state;
+    session s = start(two_prints, GG_SAFETY_EFFECTS);
+    assert_int_equal(gg_fix_captured(s.fix, NULL, 0, &s.err), 0);
+    expect_done(&s);
+    finish(&s);
+    s = start(two_prints, GG_SAFETY_EFFECTS);
+    json_t *odd = json_pack("{s:i}", "name", 7);
+    assert_int_equal(gg_fix_captured(s.fix, &odd, 1, &s.err), GG_EPARAMS);
+    json_decref(odd);
+    expect_done(&s);
+    finish(&s);
+}
+
+static void test_steps_out_of_order_are_refused(void **state) {
+    (void)state;
+    session s = start(two_prints, GG_SAFETY_EFFECTS);
+    assert_int_equal(gg_fix_verified(s.fix, NULL, GG_STR("x"), &s.err), GG_EINTERNAL);
+    captured(&s, BREAKS("GB0059|print('callee')"));
+    assert_int_equal(gg_fix_captured(s.fix, NULL, 0, &s.err), GG_EINTERNAL);
+    expect(&s, "GG001");
+    gg_fix_action again;
+    assert_int_equal(gg_fix_next(s.fix, &again, &s.err), GG_EINTERNAL);
+    refuse(&s, "different");
+    assert_int_equal(gg_fix_verified(s.fix, NULL, GG_STR("x"), &s.err), GG_EINTERNAL);
+    expect_done(&s);
+    finish(&s);
+}
+
+/* ---- the worker misbehaves ------------------------------------------------------------------------------------------- */
+
+static void test_a_lost_worker_refuses_the_candidate(void **state) {
+    (void)state;
+    session s = start(two_offers, GG_SAFETY_EFFECTS);
+    captured(&s, BREAKS("GB0124|h.max().item()"));
+    expect(&s, "GG003");
+    assert_int_equal(gg_fix_verified(s.fix, NULL, GG_STR("killed by SIGKILL"), &s.err), 0);
+    const gg_verdict *v = last_verdict(&s, 1);
+    assert_false(v->accepted);
+    assert_true(gg_str_is(v->outputs, "error") && gg_str_is(v->reasons[0], "killed by SIGKILL"));
+    expect(&s, "GG001");
+    assert_int_equal(gg_fix_verified(s.fix, NULL, GG_STR_NULL, &s.err), 0);
+    assert_int_equal(last_verdict(&s, 2)->reason_count, 1);
+    expect_done(&s);
+    assert_string_equal(gg_text_bytes(gg_fix_text(s.fix)).ptr, two_offers);
+    finish(&s);
+}
+
+/* What cannot be read proves nothing: the candidate is refused with the reason, and the session goes on. */
+static void test_odd_verdicts_refuse_the_candidate(void **state) {
+    (void)state;
+    static const char *const odd[] = {
+        "[]",
+        "{}",
+        "null",
+        "{\"accepted\":\"yes\"}",
+        "{\"accepted\":1,\"entries\":[]}",
+        "{\"accepted\":true}",
+        "{\"accepted\":true,\"breaks_before\":1,\"entries\":[]}",
+        "{\"accepted\":true,\"breaks_before\":1,\"entries\":{}}",
+        "{\"accepted\":true,\"breaks_before\":1,\"entries\":[7]}",
+        "{\"accepted\":true,\"breaks_before\":1,\"entries\":[{\"name\":\"e\",\"before\":{}}]}",
+        "{\"accepted\":true,\"breaks_before\":0,\"entries\":[{\"name\":\"e\",\"before\":{},\"after\":{}}]}",
+        "{\"accepted\":true,\"breaks_before\":1,\"entries\":[{\"before\":{},\"after\":{\"breaks\":[1]}}]}",
+    };
+    for (size_t i = 0; i < GG_COUNT(odd); i++) {
+        session s = start(two_offers, GG_SAFETY_EFFECTS);
+        captured(&s, BREAKS("GB0124|h.max().item()"));
+        expect(&s, "GG003");
+        json_t *v = json_loads(odd[i], JSON_DECODE_ANY, NULL);
+        assert_non_null(v);
+        assert_int_equal(gg_fix_verified(s.fix, v, GG_STR_NULL, &s.err), 0);
+        json_decref(v);
+        if (last_verdict(&s, 1)->accepted) fail_msg("%s was accepted", odd[i]);
+        assert_true(last_verdict(&s, 1)->reason_count > 0);
+        assert_string_equal(gg_text_bytes(gg_fix_text(s.fix)).ptr, two_offers);
+        expect(&s, "GG001");
+        refuse(&s, "different");
+        expect_done(&s);
+        finish(&s);
+    }
+}
+
+static void test_missing_keys_are_unknown(void **state) {
+    (void)state;
+    session s = start(two_offers, GG_SAFETY_EFFECTS);
+    captured(&s, BREAKS("GB0124|h.max().item()"));
+    expect(&s, "GG003");
+    json_t *v = json_pack("{s:b, s:i, s:n, s:[s, i, n], s:[{s:{}, s:{}, s:i}], s:i}", "accepted", true, "breaks_before",
+                          1, "outputs", "reasons", "a", 1, "entries", "before", "after", "from a newer worker", 1,
+                          "graphs_before", -3);
+    assert_int_equal(gg_fix_verified(s.fix, v, GG_STR_NULL, &s.err), 0);
+    json_decref(v);
+    assert_true(last_verdict(&s, 1)->accepted);
+    expect_done(&s);
+    gg_arena *arena = gg_arena_new();
+    assert_true(gg_verdict_summary(last_verdict(&s, 1), arena).len > 0);
+    gg_arena_free(arena);
+    finish(&s);
+}
+
+/* A worker that accepts everything and always reports the same break: the session ends all the same. */
+static void test_it_ends_whatever_the_worker_says(void **state) {
+    (void)state;
+    for (int mode = 0; mode < 4; mode++) {
+        session s = start(two_prints, GG_SAFETY_EFFECTS);
+        captured(&s, BREAKS("GB0059|print('callee')", "GB0059|print('caller')"));
+        size_t steps = 0;
+        for (; steps < MAX_STEP; steps++) {
+            next(&s);
+            if (s.action.step == GG_FIX_DONE) break;
+            bool right = mode == 0 || (mode == 1 && steps % 2) || (mode == 2 && steps % 3 == 0);
+            if (right)
+                accept(&s, BREAKS("GB0059|print('callee')", "GB0059|print('caller')"));
+            else
+                refuse(&s, "identical");
+        }
+        assert_true(steps < MAX_STEP);
+        finish(&s);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_first_accepted_wins),
+        cmocka_unit_test(test_a_refused_candidate_gives_way_to_the_next),
+        cmocka_unit_test(test_max_safety_bounds_what_is_tried),
+        cmocka_unit_test(test_callee_first_then_the_caller),
+        cmocka_unit_test(test_what_a_repair_waived_stays_waived),
+        cmocka_unit_test(test_the_first_of_several_sites_is_passed_over_when_refused),
+        cmocka_unit_test(test_a_right_edit_that_did_not_help_is_tried_again_after_progress),
+        cmocka_unit_test(test_nothing_improves),
+        cmocka_unit_test(test_a_mended_site_uncovers_another),
+        cmocka_unit_test(test_equal_lines_are_sites_of_their_own),
+        cmocka_unit_test(test_sites_of_other_files_and_without_rules_are_left),
+        cmocka_unit_test(test_a_capture_that_gave_nothing),
+        cmocka_unit_test(test_steps_out_of_order_are_refused),
+        cmocka_unit_test(test_a_lost_worker_refuses_the_candidate),
+        cmocka_unit_test(test_odd_verdicts_refuse_the_candidate),
+        cmocka_unit_test(test_missing_keys_are_unknown),
+        cmocka_unit_test(test_it_ends_whatever_the_worker_says),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
