@@ -90,6 +90,14 @@ static size_t utf8_step(const unsigned char *p, size_t left) {
 size_t gg_utf8_valid_prefix(gg_str s) {
     size_t at = 0;
     while (at < s.len) {
+        uint64_t eight;
+        if (s.len - at >= sizeof(eight)) { /* most text is ASCII */
+            memcpy(&eight, s.ptr + at, sizeof(eight));
+            if ((eight & 0x8080808080808080u) == 0) {
+                at += sizeof(eight);
+                continue;
+            }
+        }
         size_t step = utf8_step((const unsigned char *)s.ptr + at, s.len - at);
         if (step == 0) break;
         at += step;

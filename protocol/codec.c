@@ -47,7 +47,7 @@ static bool fits(gg__kind kind, const json_t *json) {
     case GG__INT:
         return json_is_integer(json);
     case GG__UINT:
-        return json_is_integer(json) && json_integer_value(json) >= 0 && json_integer_value(json) <= INT32_MAX;
+        return json_is_integer(json) && json_integer_value(json) >= 0;
     case GG__NUM:
         return json_is_number(json);
     case GG__STR:
@@ -66,6 +66,12 @@ static gg_str string_of(const json_t *json) {
     return (gg_str){json_string_value(json), json_string_length(json)};
 }
 
+/* "The end" is written as a very large number by some clients, over the protocol's limit. */
+static int64_t integer_of(gg__kind kind, const json_t *json) {
+    json_int_t value = json_integer_value(json);
+    return kind == GG__UINT && value > INT32_MAX ? INT32_MAX : value;
+}
+
 static gg_token token_of(const json_t *json) {
     if (json_is_string(json)) return (gg_token){true, 0, string_of(json)};
     return (gg_token){false, json_integer_value(json), GG_STR_NULL};
@@ -80,7 +86,7 @@ static int decode_value(decoder *d, const gg__field *field, json_t *json, void *
         break;
     case GG__INT:
     case GG__UINT:
-        *(int64_t *)out = json_integer_value(json);
+        *(int64_t *)out = integer_of(field->kind, json);
         break;
     case GG__NUM:
         *(double *)out = json_number_value(json);
@@ -144,7 +150,7 @@ static int decode_optional(decoder *d, const gg__field *field, json_t *json, voi
         break;
     case GG__INT:
     case GG__UINT:
-        *(gg_opt_int *)out = (gg_opt_int){true, json_integer_value(json)};
+        *(gg_opt_int *)out = (gg_opt_int){true, integer_of(field->kind, json)};
         break;
     case GG__NUM:
         *(gg_opt_num *)out = (gg_opt_num){true, json_number_value(json)};

@@ -6,6 +6,8 @@
 
 #include "protocol/gg_protocol.h"
 
+enum { KEPT_BYTES = 256 * 1024 }; /* of memory, when nothing waits */
+
 struct gg_frame_reader {
     gg_buf in;
     size_t taken; /* bytes at the front that were handed out */
@@ -30,6 +32,7 @@ void gg_frame_reader_free(gg_frame_reader *reader) {
 static void drop_taken(gg_frame_reader *reader) {
     if (reader->taken) gg_buf_consume(&reader->in, reader->taken);
     reader->taken = 0;
+    if (reader->in.len == 0 && reader->in.cap > KEPT_BYTES) gg_buf_clear(&reader->in);
 }
 
 int gg_frame_reader_push(gg_frame_reader *reader, gg_str bytes, gg_error *err) {
@@ -87,8 +90,9 @@ int gg_frame_reader_next(gg_frame_reader *reader, gg_str *out, gg_error *err) {
     drop_taken(reader);
     if (reader->lost && !resynchronise(reader)) return 0;
     gg_str in = gg_buf_str(&reader->in);
-    size_t end = gg_str_find(in, GG_STR("\r\n\r\n"), 0), gap = 4;
-    size_t bare = gg_str_find(in, GG_STR("\n\n"), 0); /* some clients leave the \r out */
+    gg_str head = gg_str_slice(in, 0, GG_MAX_HEADER_BYTES + 4); /* a large body is not searched for each piece of it */
+    size_t end = gg_str_find(head, GG_STR("\r\n\r\n"), 0), gap = 4;
+    size_t bare = gg_str_find(head, GG_STR("\n\n"), 0); /* some clients leave the \r out */
     if (bare < end) {
         end = bare;
         gap = 2;

@@ -43,7 +43,7 @@ typedef struct gg_message {
     json_t *error;      /* response only */
 } gg_message;
 
-/* GG_EPARSE for text that is not JSON (NUL escapes are allowed), GG_EREQUEST for JSON that is no JSON-RPC 2.0 message; then
+/* GG_EPARSE for text that is not JSON (NUL escapes are allowed, and half a surrogate pair becomes U+FFFD), GG_EREQUEST for JSON that is no JSON-RPC 2.0 message; then
  * out->root and out->id still hold what could be read, so that an error can be answered to the right id. */
 int gg_message_parse(gg_message *out, gg_str body, gg_error *err) GG_MUST_USE;
 void gg_message_clear(gg_message *message);

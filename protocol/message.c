@@ -1,14 +1,55 @@
 /* JSON-RPC 2.0 envelopes.  Any thread. */
+#include <stdlib.h>
+
 #include "protocol/gg_protocol.h"
 
 static bool valid_id(const json_t *id) {
     return json_is_integer(id) || json_is_string(id);
 }
 
+/* The four digits behind "\\u", or -1. */
+static long escaped(const char *at, const char *end) {
+    if (end - at < 6 || at[0] != '\\' || at[1] != 'u') return -1;
+    char digits[5] = {at[2], at[3], at[4], at[5], '\0'}, *rest;
+    long value = strtol(digits, &rest, 16);
+    return rest == digits + 4 && digits[0] != '-' && digits[0] != '+' && digits[0] != ' ' ? value : -1;
+}
+
+/* Strings of JavaScript may hold half a surrogate pair, which is no text but is written as "\ud83d" all the same.  It becomes U+FFFD, which
+ * is as long in UTF-16 and in UTF-8 as what it stands for, so that positions behind it agree.  False: there was none. */
+static bool mend_surrogates(char *body, size_t len) {
+    bool mended = false;
+    const char *end = body + len;
+    for (char *at = memchr(body, '\\', len); at && at + 1 < end; at = memchr(at, '\\', (size_t)(end - at))) {
+        long value = escaped(at, end), next = escaped(at + 6 < end ? at + 6 : end, end);
+        if (value >= 0xD800 && value <= 0xDBFF && next >= 0xDC00 && next <= 0xDFFF) {
+            at += 12;
+        } else if (value >= 0xD800 && value <= 0xDFFF) {
+            at[2] = at[3] = at[4] = 'f';
+            at[5] = 'd';
+            mended = true;
+            at += 6;
+        } else {
+            at += 2; /* an escaped backslash must not be taken for the begin of an escape */
+        }
+    }
+    return mended;
+}
+
+static json_t *load(gg_str body, json_error_t *why) {
+    const size_t flags = JSON_ALLOW_NUL | JSON_DECODE_ANY;
+    json_t *root = json_loadb(body.ptr ? body.ptr : "", body.len, flags, why);
+    if (root || body.len == 0) return root;
+    char *copy = gg_str_dup(body);
+    if (mend_surrogates(copy, body.len)) root = json_loadb(copy, body.len, flags, why);
+    gg_free(copy);
+    return root;
+}
+
 int gg_message_parse(gg_message *out, gg_str body, gg_error *err) {
     *out = (gg_message){.kind = GG_MESSAGE_NOTIFICATION};
     json_error_t why;
-    json_t *root = json_loadb(body.ptr ? body.ptr : "", body.len, JSON_ALLOW_NUL | JSON_DECODE_ANY, &why);
+    json_t *root = load(body, &why);
     if (root == NULL)
         return gg_fail(err, GG_EPARSE, "the message is not valid JSON: %s (byte %d)", why.text, why.position);
     out->root = root;

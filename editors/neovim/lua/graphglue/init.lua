@@ -96,6 +96,11 @@ function M.config()
       -- The settings too: before 0.8, Neovim does not tell servers that they may ask for them.
       params.initializationOptions = vim.tbl_extend("force", options.settings, { trusted = M.is_trusted(config.root_dir) })
     end,
+    on_attach = function(client)
+      if not M.is_trusted(client.config.root_dir) then
+        vim.notify_once("graphglue: nothing is run until you say :GraphglueTrust")
+      end
+    end,
   }
 end
 
@@ -163,7 +168,7 @@ function M.trust()
     write_list(folders)
     restart()
   end
-  vim.notify("graphglue: the code of " .. root .. " may be run")
+  vim.notify("graphglue: the code of " .. root .. " may be run: save to see graph breaks")
 end
 
 --- Takes that back.
