@@ -108,8 +108,12 @@ static void count_document(totals *sum, const char *path, gg_cli_names *owners) 
     json_decref(document);
 }
 
+static bool is_before(struct timespec a, struct timespec b) {
+    return a.tv_sec != b.tv_sec ? a.tv_sec < b.tv_sec : a.tv_nsec < b.tv_nsec;
+}
+
 /* What this run has written, on stderr: stdout is the program's. */
-static void report(const char *folder, time_t since) {
+static void report(const char *folder, struct timespec since) {
     totals sum = {0};
     gg_cli_names owners = {0};
     DIR *dir = opendir(folder);
@@ -118,7 +122,7 @@ static void report(const char *folder, time_t since) {
         struct stat info;
         snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
         if (gg_str_ends_with(gg_str_from(entry->d_name), GG_STR(".json")) && stat(path, &info) == 0 &&
-            info.st_mtime >= since)
+            !is_before(info.st_mtim, since))
             count_document(&sum, path, &owners);
     }
     if (dir) closedir(dir);
@@ -157,7 +161,8 @@ int gg_cli_record(int argc, char **argv) {
     } else if (make_folder(&args, folder, sizeof(folder), &err) != 0) {
         gg_cli_usage_error("record", &err);
     } else {
-        time_t since = time(NULL);
+        struct timespec since;
+        clock_gettime(CLOCK_REALTIME_COARSE, &since); /* a file system stamps its files with this one */
         gg_list_push(&args.paths, NULL);
         set_environment(&args, folder, support);
         status = run(args.paths.items);

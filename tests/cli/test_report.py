@@ -64,11 +64,13 @@ def test_what_a_weaker_class_may_mend_is_told(folder: Path) -> None:
 
 
 def test_a_refused_repair_is_not_advised_again(tmp_path: Path) -> None:
-    """The message is the clock's: no run repeats it, so that no edit of it can be proved."""
+    """The select makes a new tensor where the caller wrote to the old one."""
     file = tmp_path / "p.py"
     file.write_text(
-        "import time\nimport torch\n\n\ndef f(x):\n    print(time.perf_counter_ns())\n    return x + 1\n\n\n"
-        "def graphglue_inputs():\n    yield 'f', f, (torch.randn(4),), {}\n"
+        HEAD
+        + "def f(x):\n    if x.sum() > 0:\n        x = x * 1\n    return x\n\n\n"
+        + "def g(x):\n    y = f(x)\n    y.add_(1)\n    return x\n\n\n"
+        + "def graphglue_inputs():\n    yield 'g', g, (-torch.ones(4),), {}\n"
     )
     done = cli("fix", "--max-safety", "effects", "p.py", cwd=tmp_path)
     assert done.returncode == 1 and "Refused" in done.stdout
@@ -82,21 +84,21 @@ def test_only_selected_breaks_are_mended(folder: Path, run_json: Any) -> None:
     assert "is_compiling" in out["files"][0]["patched"] and "torch.where" not in out["files"][0]["patched"]
 
 
+MODULE = "import torch\n\n\nclass Net(torch.nn.Module):\n    def forward(self, x):\n        return x.unknown()\n"
+
+
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "flags", "words"),
     [
-        ("x = 1\n", "no torch module or example inputs were found"),
-        ("while True:\n    pass\n", 'put training under `if __name__ == "__main__":`'),
-        (
-            "import torch\n\n\nclass Net(torch.nn.Module):\n    def forward(self, x):\n        return x\n",
-            "note: Net: no example inputs",
-        ),
+        ("x = 1\n", (), "no torch module or example inputs were found"),
+        ("while True:\n    pass\n", ("--timeout", "2"), 'put training under `if __name__ == "__main__":`'),
+        (MODULE, (), "note: Net: no inputs were given and none could be deduced"),
     ],
     ids=["nothing", "for ever", "no inputs"],
 )
-def test_hints(text: str, words: str, tmp_path: Path) -> None:
+def test_hints(text: str, flags: tuple[str, ...], words: str, tmp_path: Path) -> None:
     (tmp_path / "p.py").write_text(text)
-    done = cli("check", "--timeout", "2", "p.py", cwd=tmp_path)
+    done = cli("check", *flags, "p.py", cwd=tmp_path)
     assert words in done.stdout, done.stdout
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -47,6 +48,7 @@ class Project:
 
     def check(self, *arguments: str) -> tuple[int, Any]:
         before = self.runs.stat().st_size
+        time.sleep(0.05)  # what changed just before a capture may change again unseen, and is not stored
         _, out = self.run_json("check", *arguments, "program.py", cwd=self.folder)
         self.out = out
         return self.runs.stat().st_size - before, out["files"][0]["entries"]

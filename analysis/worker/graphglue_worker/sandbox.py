@@ -17,7 +17,8 @@ from graphglue_worker import environment, forks
 
 SCRATCH_BYTES = 256 << 20
 MAX_TASKS = 256  # processes and threads
-_CPU_FACTOR = 4  # of the deadline, which each entry has for itself
+_CPU_FACTOR = 4  # deadlines, or as many as there are processors: each entry has one for itself
+_CPU_SPARE_S = 10  # the deadline, which can say what happened, ends a job before the kernel does
 _SYSTEM = (
     *("/lib", "/lib32", "/lib64", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/local/lib", "/usr/share/zoneinfo"),
     *("/etc/ld.so.cache", "/etc/localtime", "/sys/devices/system", "/dev/null", "/dev/zero", "/dev/urandom", "/dev/random"),
@@ -90,7 +91,7 @@ def enter(offer: Offer, scratch: str, readable: list[str], keep: list[int], seco
     os.chdir(scratch)
     host.close_others([0, 1, 2, *keep])
     counted = host.drop_privileges(0x70000000 + int.from_bytes(os.urandom(3), "big"))
-    cpu = math.ceil(seconds * _CPU_FACTOR)
+    cpu = math.ceil(seconds * max(_CPU_FACTOR, len(os.sched_getaffinity(0)))) + _CPU_SPARE_S
     most = (MAX_TASKS if counted and tasks is None else tasks) or MAX_TASKS
     for what, ceiling in ((resource.RLIMIT_FSIZE, SCRATCH_BYTES), (resource.RLIMIT_CPU, cpu), (resource.RLIMIT_NPROC, most)):
         hard = resource.getrlimit(what)[1]
