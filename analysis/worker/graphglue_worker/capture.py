@@ -202,9 +202,8 @@ def finished(blank: dict[str, Any], compiled: Outcome, note: str | None) -> dict
 
 
 def _eager(entry: Entry) -> Outcome:
-    assert entry.make is not None
     try:
-        call = entry.make(0)
+        call = entry.build(0)
         with grad_mode(call):
             return Outcome(snapshot.take(call.fn(*call.args, **call.kwargs)))
     except ImportFailure as e:
@@ -216,10 +215,9 @@ def _eager(entry: Entry) -> Outcome:
 
 
 def _compiled(entry: Entry, on_break: OnBreak, journal: Journal) -> Outcome:
-    assert entry.make is not None
     call = None
     try:
-        call = entry.make(0)
+        call = entry.build(0)
         with grad_mode(call):
             result, counter, watch = run_callable(call.fn, call.args, call.kwargs, on_break, journal=journal)
         done = outcome(call, counter, watch, None)

@@ -49,6 +49,15 @@ class Entry:
     message: str | None = None
     prepare: Callable[[], None] | None = None
 
+    def build(self, seed: int) -> Call:
+        """The call, built anew, with parameters that have their shapes.  Raises what user code raises."""
+        from graphglue_worker import uninitialised
+
+        assert self.make is not None
+        call = self.make(seed)
+        uninitialised.initialise(call)
+        return call
+
 
 def seed_all(seed: int) -> None:
     """Seed torch, random and, when it is imported, numpy."""

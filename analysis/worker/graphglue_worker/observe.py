@@ -189,8 +189,7 @@ def _change_floats(tree: Any, change: Change) -> tuple[Any, int]:
 
 def _build(entry: Entry, plan: Plan) -> Call:
     """The entry's callable and arguments, anew."""
-    assert entry.make is not None
-    call = entry.make(plan.seed)
+    call = entry.build(plan.seed)
     if plan.change is not None:
         (call.args, call.kwargs), changed = _change_floats((call.args, call.kwargs), plan.change)
         owner = _module(call.fn)
