@@ -8,7 +8,7 @@
 
 #include "server/session.h"
 
-/* Instrumented code is about three times as slow, and forking a process with shadow memory more than that. */
+/* Instrumented code is about three times as slow. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum { STALL_MS = 60 };
 #else

@@ -178,8 +178,8 @@ static void on_frame(void *data, json_t *frame) {
         gg__jobs_frame(worker, op, frame);
 }
 
-static void on_lost(void *data, const char *why) {
-    lose(data, why, NULL);
+static void on_lost(void *data, const char *why, bool never_began) {
+    lose(data, why, never_began ? "error" : NULL);
 }
 
 static void on_process_closed(void *data) {

@@ -1,14 +1,14 @@
 /* See worker_process.h.
  *
  * DESIGN  The exit of a process can be seen before the last bytes it wrote are read.  So it is lost only when both its exit and the end of
- * what it wrote have been seen; `linger` bounds the wait for the second, since a descendant may hold the connection open.  The process
- * handle is closed when the process was reaped, never before: libuv forgets a closed one, and a zombie would stay. */
+ * what it wrote have been seen; `linger` bounds the wait for the second, since a descendant may hold the connection open. */
 #include "server/worker_process.h"
 
-#include <errno.h>
-#include <signal.h>
+#include <limits.h>
 #include <stdio.h>
 #include <unistd.h>
+
+#include "server/child.h"
 
 enum {
     MAX_STDERR_LOGGED_BYTES = 64 * 1024,
@@ -21,37 +21,40 @@ enum {
 
 struct gg_worker_process {
     gg_worker_process_options options; /* only the callbacks are kept: the rest is the caller's */
-    uv_process_t handle;
+    gg_child *child;                   /* until it is reaped */
     uv_pipe_t socket, errors;
     uv_pipe_t input; /* of its stdin, when the protocol is on stdio */
     uv_timer_t linger;
-    int open_handles;
-    bool spawned, exited, socket_ended, errors_ended, ending, killed;
-    bool in_step; /* the first frame was found */
-    int64_t exit_status;
-    int exit_signal;
+    int open_parts; /* handles, and the child */
+    bool exited, socket_ended, errors_ended, ending, killed;
+    bool in_step;     /* the first frame was found */
+    gg_child_end end; /* when it exited */
     gg_buf in;
     size_t stderr_bytes;
     char last_words[LAST_WORDS_BYTES]; /* the end of what it wrote on stderr, not NUL-ended */
     size_t last_words_len;
+    char program[PATH_MAX];
     char block[READ_BYTES];
 };
 
 /* ---- its end --------------------------------------------------------------------------------------------------------- */
 
-static void on_handle_closed(uv_handle_t *handle) {
-    gg_worker_process *p = handle->data;
-    if (--p->open_handles > 0) return;
+static void on_part_closed(void *data) {
+    gg_worker_process *p = data;
+    if (--p->open_parts > 0) return;
     void (*closed)(void *) = p->options.on_closed;
-    void *data = p->options.data;
+    void *owner = p->options.data;
     gg_buf_clear(&p->in);
     gg_free(p);
-    closed(data);
+    closed(owner);
+}
+
+static void on_handle_closed(uv_handle_t *handle) {
+    on_part_closed(handle->data);
 }
 
 static void close_handle(void *handle) {
-    const uv_handle_t *h = handle;
-    if (h->type != UV_UNKNOWN_HANDLE && !uv_is_closing(handle)) uv_close(handle, on_handle_closed);
+    if (!uv_is_closing(handle)) uv_close(handle, on_handle_closed);
 }
 
 static gg_str last_line(gg_str words) {
@@ -81,10 +84,10 @@ static void describe_end(const gg_worker_process *p, char *out, size_t size) {
     const char *colon = line[0] ? ": " : "", *what = p->options.what;
     if (!p->exited)
         snprintf(out, size, "%s ended its connection%s%s", what, colon, line);
-    else if (p->exit_signal)
-        snprintf(out, size, "%s was killed by signal %d%s%s", what, p->exit_signal, colon, line);
+    else if (p->end.exit_signal)
+        snprintf(out, size, "%s was killed by signal %d%s%s", what, p->end.exit_signal, colon, line);
     else
-        snprintf(out, size, "%s ended by itself (exit code %d)%s%s", what, (int)p->exit_status, colon, line);
+        snprintf(out, size, "%s ended by itself (exit code %d)%s%s", what, p->end.exit_status, colon, line);
 }
 
 static void on_linger(uv_timer_t *timer);
@@ -92,7 +95,7 @@ static void on_linger(uv_timer_t *timer);
 static void lose(gg_worker_process *p, const char *why) {
     if (p->ending) return;
     p->ending = true;
-    p->options.on_lost(p->options.data, why);
+    p->options.on_lost(p->options.data, why, p->end.error != 0);
 }
 
 static void lose_ended(gg_worker_process *p) {
@@ -103,7 +106,7 @@ static void lose_ended(gg_worker_process *p) {
 
 static void kill_group(gg_worker_process *p) {
     p->killed = true;
-    kill(-p->handle.pid, SIGKILL);
+    gg_child_kill(p->child);
     uv_timer_start(&p->linger, on_linger, REAP_DEADLINE_MS, 0);
 }
 
@@ -114,7 +117,7 @@ static void on_linger(uv_timer_t *timer) {
     } else if (!p->killed) {
         kill_group(p);
     } else { /* it cannot even be killed: nobody waits for it longer */
-        close_handle(&p->handle);
+        gg_child_abandon(p->child);
         close_handle(&p->linger);
     }
 }
@@ -127,18 +130,20 @@ static void settle(gg_worker_process *p) {
         uv_timer_start(&p->linger, on_linger, p->options.linger_ms, 0);
 }
 
-static void on_process_exit(uv_process_t *handle, int64_t status, int signal_number) {
-    gg_worker_process *p = handle->data;
+static void on_child_end(void *data, const gg_child_end *end) {
+    gg_worker_process *p = data;
     p->exited = true;
-    p->exit_status = status;
-    p->exit_signal = signal_number;
-    kill(-handle->pid, SIGKILL); /* what it left behind; while the group lives, its number is nobody else's */
+    p->end = *end;
+    p->child = NULL;
     if (uv_is_closing((uv_handle_t *)&p->socket)) {
-        close_handle(&p->handle);
         close_handle(&p->linger);
-        return;
+    } else if (end->error) {
+        char why[LAST_WORDS_BYTES + 512];
+        snprintf(why, sizeof(why), "%s could not be started: %s", p->program, uv_strerror(end->error));
+        lose(p, why);
+    } else {
+        settle(p);
     }
-    settle(p);
 }
 
 void gg_worker_process_end(gg_worker_process *p) {
@@ -146,8 +151,7 @@ void gg_worker_process_end(gg_worker_process *p) {
     close_handle(&p->socket);
     close_handle(&p->errors);
     if (p->options.stdio) close_handle(&p->input);
-    if (!p->spawned || p->exited) {
-        close_handle(&p->handle);
+    if (p->child == NULL) {
         close_handle(&p->linger);
     } else if (p->options.stdio) { /* a launcher has something to take down over there */
         uv_timer_start(&p->linger, on_linger, LEAVE_DEADLINE_MS, 0);
@@ -244,64 +248,89 @@ void gg_worker_process_write(gg_worker_process *p, gg_buf *frame) {
 
 /* ---- its start ------------------------------------------------------------------------------------------------------- */
 
-static int spawn(gg_worker_process *p, uv_loop_t *loop, uv_stdio_container_t *stdio, int count) {
-    stdio[2].flags = UV_CREATE_PIPE | UV_WRITABLE_PIPE;
-    stdio[2].data.stream = (uv_stream_t *)&p->errors;
-    uv_process_options_t options = {.file = p->options.program,
-                                    .args = (char **)p->options.args,
-                                    .stdio = stdio,
-                                    .stdio_count = count,
-                                    .exit_cb = on_process_exit,
-                                    .flags = UV_PROCESS_DETACHED};
-    return uv_spawn(loop, &p->handle, &options);
-}
+/* The child's ends, closed when it was started; -1: none. */
+typedef struct ends {
+    uv_file in, out, errors, socket;
+} ends;
 
-static int spawn_with_socket(gg_worker_process *p, uv_loop_t *loop) {
-    uv_stdio_container_t stdio[4] = {{.flags = UV_IGNORE}, {.flags = UV_IGNORE}};
-    stdio[3].flags = UV_CREATE_PIPE | UV_READABLE_PIPE | UV_WRITABLE_PIPE;
-    stdio[3].data.stream = (uv_stream_t *)&p->socket;
-    return spawn(p, loop, stdio, 4);
-}
-
-/* Pipes, not sockets: a shell whose stdin is a socket takes itself for one that rshd started. */
-static int spawn_on_stdio(gg_worker_process *p, uv_loop_t *loop) {
-    uv_file in[2] = {-1, -1}, out[2] = {-1, -1};
-    uv_stdio_container_t stdio[3] = {{.flags = UV_INHERIT_FD}, {.flags = UV_INHERIT_FD}};
-    int error = uv_pipe(in, 0, UV_NONBLOCK_PIPE);
-    if (error == 0) error = uv_pipe(out, UV_NONBLOCK_PIPE, 0);
-    if (error == 0) error = uv_pipe_open(&p->input, in[1]);
-    if (error == 0) in[1] = -1; /* the handle's now */
-    if (error == 0) error = uv_pipe_open(&p->socket, out[0]);
-    if (error == 0) out[0] = -1;
-    stdio[0].data.fd = in[0];
-    stdio[1].data.fd = out[1];
-    if (error == 0) error = spawn(p, loop, stdio, 3);
-    const uv_file left[] = {in[0], in[1], out[0], out[1]};
-    for (size_t i = 0; i < GG_COUNT(left); i++)
-        if (left[i] >= 0) close(left[i]);
+static int open_end(uv_pipe_t *handle, uv_file *ours) {
+    int error = uv_pipe_open(handle, *ours);
+    if (error == 0) *ours = -1; /* the handle's now */
     return error;
+}
+
+/* A pipe that we read from; the other end in *theirs. */
+static int open_reading(uv_pipe_t *handle, uv_file *theirs) {
+    uv_file fds[2];
+    int error = uv_pipe(fds, UV_NONBLOCK_PIPE, 0);
+    if (error) return error;
+    *theirs = fds[1];
+    error = open_end(handle, &fds[0]);
+    if (error) close(fds[0]);
+    return error;
+}
+
+static int open_writing(uv_pipe_t *handle, uv_file *theirs) {
+    uv_file fds[2];
+    int error = uv_pipe(fds, 0, UV_NONBLOCK_PIPE);
+    if (error) return error;
+    *theirs = fds[0];
+    error = open_end(handle, &fds[1]);
+    if (error) close(fds[1]);
+    return error;
+}
+
+static int open_both_ways(uv_pipe_t *handle, uv_file *theirs) {
+    uv_os_sock_t fds[2];
+    int error = uv_socketpair(SOCK_STREAM, 0, fds, UV_NONBLOCK_PIPE, 0);
+    if (error) return error;
+    *theirs = fds[1];
+    error = open_end(handle, &fds[0]);
+    if (error) close(fds[0]);
+    return error;
+}
+
+/* On stdio: pipes, not sockets.  A shell whose stdin is a socket takes itself for one that rshd started. */
+static int open_ends(gg_worker_process *p, ends *theirs) {
+    int error = open_reading(&p->errors, &theirs->errors);
+    if (error || !p->options.stdio) return error ? error : open_both_ways(&p->socket, &theirs->socket);
+    error = open_writing(&p->input, &theirs->in);
+    return error ? error : open_reading(&p->socket, &theirs->out);
 }
 
 gg_worker_process *gg_worker_process_start(uv_loop_t *loop, const gg_worker_process_options *options, gg_error *err) {
     gg_worker_process *p = gg_calloc(1, sizeof(gg_worker_process));
+    ends theirs = {-1, -1, -1, -1};
     p->options = *options;
-    p->open_handles = options->stdio ? 4 : 3;
+    p->open_parts = options->stdio ? 4 : 3;
     p->in_step = !options->stdio;
+    snprintf(p->program, sizeof(p->program), "%s", options->program);
     gg_buf_init(&p->in, GG_MAX_WORKER_FRAME_BYTES + 4 + READ_BYTES);
-    p->handle.data = p->socket.data = p->errors.data = p->input.data = p->linger.data = p;
+    p->socket.data = p->errors.data = p->input.data = p->linger.data = p;
     uv_pipe_init(loop, &p->socket, 0);
     uv_pipe_init(loop, &p->errors, 0);
     if (options->stdio) uv_pipe_init(loop, &p->input, 0);
     uv_timer_init(loop, &p->linger);
-    int error = options->stdio ? spawn_on_stdio(p, loop) : spawn_with_socket(p, loop);
-    p->spawned = error == 0;
-    if (p->handle.type == UV_PROCESS)
-        p->open_handles++; /* uv_spawn was reached, which makes a handle also when it fails */
-    if (error) {
-        gg_fail(err, GG_EWORKER, "%s could not be started: %s", options->program, uv_strerror(error));
+    int error = open_ends(p, &theirs);
+    if (error) gg_fail(err, GG_EWORKER, "%s could not be started: %s", options->program, uv_strerror(error));
+    if (error == 0) {
+        gg_child_options child = {.program = options->program,
+                                  .args = options->args,
+                                  .fds = {theirs.in, theirs.out, theirs.errors, theirs.socket},
+                                  .fd_count = options->stdio ? 3 : 4,
+                                  .data = p,
+                                  .on_end = on_child_end,
+                                  .on_closed = on_part_closed};
+        p->child = gg_child_start(loop, &child, err);
+    }
+    const uv_file left[] = {theirs.in, theirs.out, theirs.errors, theirs.socket};
+    for (size_t i = 0; i < GG_COUNT(left); i++)
+        if (left[i] >= 0) close(left[i]);
+    if (p->child == NULL) {
         gg_worker_process_end(p);
         return NULL;
     }
+    p->open_parts++;
     uv_read_start((uv_stream_t *)&p->socket, on_alloc, on_read);
     uv_read_start((uv_stream_t *)&p->errors, on_alloc, on_errors);
     return p;

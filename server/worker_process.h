@@ -19,12 +19,13 @@ typedef struct gg_worker_process_options {
     uint32_t linger_ms; /* how long the end of the connection may come after the exit, or the exit after it */
     void *data;         /* of the callbacks, none of which is called from within a function of this header */
     void (*on_frame)(void *data, json_t *frame); /* borrowed */
-    /* At most once, in plain words, after the last frame it sent: it ended, or cannot be understood.  gg_worker_process_end is due. */
-    void (*on_lost)(void *data, const char *why);
+    /* At most once, in plain words, after the last frame it sent: it could not be started, ended, or cannot be understood.
+     * gg_worker_process_end is due. */
+    void (*on_lost)(void *data, const char *why, bool never_began);
     void (*on_closed)(void *data); /* once, last: it was reaped and nothing is left of it */
 } gg_worker_process_options;
 
-/* NULL with err when it cannot be started; on_closed follows then too. */
+/* NULL with err when there are no descriptors or threads to start it with; on_closed follows then too. */
 gg_worker_process *gg_worker_process_start(uv_loop_t *loop, const gg_worker_process_options *options, gg_error *err);
 /* Takes the bytes of a frame out of `frame`.  A connection that broke shows as on_lost. */
 void gg_worker_process_write(gg_worker_process *process, gg_buf *frame);
