@@ -65,6 +65,12 @@ async def start(tmp_path: Path) -> AsyncIterator[Start]:
         raise failures[0]
 
 
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """How near to a stall the loops came."""
+    for took, test in sorted(support.longest_turns, reverse=True)[:3]:
+        terminalreporter.write_line(f"longest turn of a loop: {took / 1000:.1f} ms, {test.split(' ')[0]}")
+
+
 @pytest.fixture
 def raw(tmp_path: Path) -> Iterator[Callable[..., support.Raw]]:
     """Starts a server that is spoken to in bytes; not initialized."""

@@ -338,10 +338,14 @@ class Client(LanguageClient):
         return list(found or [])  # type: ignore[arg-type]
 
 
+longest_turns: list[tuple[int, str]] = []  # of each server's loop, in microseconds, and the test it served
+
+
 def assert_status(status: Any, busy: bool = False, may_stall: bool = False) -> None:
     """The loop never stalled, and when everything was done nothing was left to do; the one pending request is this one."""
     values = plain(status)
     values.pop("methods")
+    longest_turns.append((values["longest_turn_us"], os.environ.get("PYTEST_CURRENT_TEST", "")))
     assert may_stall or values["stalls"] == 0, values
     if not busy:
         left = {key: values[key] for key in ("pending", "jobs", "captures", "verifications")}
