@@ -5,7 +5,7 @@ For each entry, and both sides at the same time, there are these forks:
 - *compiled*: the capture itself, and then its compiled code on the other input sets.  It takes nearly all of the time: nothing is
   compiled twice;
 - *eager*: the same calls without the compiler, then the other mode (training or evaluation) and gradients;
-- *once*, of the original: does it repeat its own results?
+- *again*, of the original: does it repeat its own results, and what it says?
 
 What is observed of a call is in ``observe``, what counts as the same in ``compare``, the verdict in ``judge``.
 """
@@ -29,7 +29,7 @@ class Side:
     entry: dict[str, Any]  # as a capture gives it
     eager: dict[str, Run] = field(default_factory=dict)
     compiled: dict[str, Run] = field(default_factory=dict)
-    again: Run | None = None  # the given inputs once more, in another process
+    again: dict[str, Run] = field(default_factory=dict)  # once more, in another process: the given inputs at least
     gradients: dict[str, Any] = field(default_factory=dict)
     lost: dict[str, str] = field(default_factory=dict)  # which fork was lost, and how
 
@@ -52,7 +52,7 @@ def _measure(entry: Entry, original: bool, deadline_ms: int) -> Side:
         "eager": forks.Stream(lambda: observe.eager(entry), quiet=True),
     }
     if original:
-        forked["once"] = forks.Stream(lambda: observe.once(entry), quiet=True)
+        forked["again"] = forks.Stream(lambda: observe.again(entry), quiet=True)
     found = {name: stream.collect(deadline) for name, stream in forked.items()}
     results = {name: items for name, (items, _) in found.items()}
     outcome = next((x for x in results["compiled"] if isinstance(x, capture.Outcome)), None)
@@ -61,7 +61,7 @@ def _measure(entry: Entry, original: bool, deadline_ms: int) -> Side:
         {},
         {r.plan: r for r in runs["eager"]},
         {r.plan: r for r in runs["compiled"]},
-        next(iter(runs.get("once", ())), None),
+        {r.plan: r for r in runs.get("again", ())},
         {g.plan: g.of for g in results["eager"] if isinstance(g, Gradients)},
         {name: lost.message for name, (_, lost) in found.items() if lost},
     )
@@ -85,7 +85,8 @@ def _entry(entry: Entry, side: Side, outcome: Any, lost: dict[str, forks.Lost]) 
     note = None
     if outcome.error is None:
         wrong = compare.difference(eager.output, compiled.output)
-        changes = side.again and compare.difference(eager.output, side.again.output, compiled=False).value
+        again = side.again.get(observe.GIVEN.words)
+        changes = again and compare.difference(eager.output, again.output, compiled=False).value
         if wrong.value and not changes:
             note = f"compiled outputs differ from eager ones: {wrong.words}"
     return capture.finished(out, outcome, note)
