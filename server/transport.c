@@ -91,7 +91,7 @@ static void take_large(struct gg_transport *t, gg_str body) {
 
 static void take_messages(struct gg_transport *t) {
     gg_session *session = t->session;
-    uint64_t end = uv_hrtime() + TURN_MS * 1000000ull;
+    uint64_t end = (uv_now(&session->loop) + TURN_MS) * 1000000ull; /* libuv may call us many times in one turn */
     gg_str body;
     gg_error err = {0};
     int got;
