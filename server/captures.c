@@ -29,7 +29,7 @@ typedef struct grouping {
     char *failure;
     gg_text *text;
     char *path;
-    const gg_registry *registry; /* outlives jobs: freed after they end */
+    gg_registry_source *registry; /* the findings take it */
     gg_findings *out;
 } grouping;
 
@@ -93,7 +93,7 @@ static void group(void *data) {
     gg_error err = {0};
     gg_arena *arena = gg_arena_new();
     gg_findings *f = GG_ARENA_NEW(arena, gg_findings);
-    *f = (gg_findings){.refs = 1, .arena = arena, .text = gg_text_ref(g->text)};
+    *f = (gg_findings){.refs = 1, .arena = arena, .text = gg_text_ref(g->text), .registry = g->registry};
     g->out = f;
     size_t total = json_array_size(g->entries);
     f->entries = GG_ARENA_ARRAY(arena, gg_entry, total);
@@ -106,7 +106,7 @@ static void group(void *data) {
     if (gg_tree_parse(&f->tree, g->text, NULL, NULL, 0, &g->capture->given_up, &err) == 0) {
         gg_sources *sources = gg_sources_new();
         gg_sources_put(sources, gg_str_from(g->path), g->text, f->tree);
-        f->sites = gg_sites_group(f->entries, f->entry_count, sources, g->registry, arena);
+        f->sites = gg_sites_group(f->entries, f->entry_count, sources, gg_registry_source_get(f->registry), arena);
         gg_sources_free(sources);
     }
     f->site_spans = GG_ARENA_ARRAY(arena, gg_span, f->sites.len);
@@ -165,7 +165,7 @@ static void start_grouping(gg_capture *c) {
                     .entries = json_deep_copy(c->entries),
                     .text = gg_text_ref(c->text),
                     .path = gg_str_dup(gg_str_from(c->path)),
-                    .registry = c->workspace ? c->workspace->registry : NULL};
+                    .registry = c->workspace ? gg_registry_source_ref(c->workspace->registry) : NULL};
     if (c->partial) json_array_append_new(g->entries, json_deep_copy(c->partial));
     if (c->failure) g->failure = gg_str_dup(gg_str_from(c->failure));
     c->grouping = true;
@@ -187,8 +187,7 @@ static void on_break(gg_capture *c, const json_t *frame) {
 static void on_frame(void *data, const char *op, const json_t *frame) {
     gg_capture *c = data;
     if (strcmp(op, "stored") == 0) {
-        gg_worker_info info = {.registry_path = json_string_value(json_object_get(frame, "registry"))};
-        gg_workspace_use_registry(c->workspace, &info);
+        gg_workspace_use_registry(c->workspace, json_string_value(json_object_get(frame, "registry")), NULL);
     }
     if (strcmp(op, "break") == 0) on_break(c, frame);
     if (strcmp(op, "entry") == 0) {

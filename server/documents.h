@@ -22,8 +22,9 @@ typedef struct gg_problem { /* an entry that could not be captured, or a file th
 typedef struct gg_findings {
     unsigned refs;
     gg_arena *arena;
-    gg_text *text; /* captured */
-    gg_tree *tree; /* of that text */
+    gg_text *text;                       /* captured */
+    gg_tree *tree;                       /* of that text */
+    struct gg_registry_source *registry; /* of the torch that found them; read already; NULL: not known */
     gg_site_list sites;
     gg_span *site_spans; /* in text: the site's own, or its entry's when it lies elsewhere */
     bool *local;         /* the site lies in this document */

@@ -15,6 +15,7 @@ void gg_findings_unref(gg_findings **findings) {
     if (f == NULL || --f->refs > 0) return;
     gg_tree_unref(&f->tree);
     gg_text_unref(&f->text);
+    gg_registry_source_unref(&f->registry);
     gg_arena_free(f->arena);
 }
 

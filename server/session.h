@@ -7,6 +7,7 @@
 #include "server/documents.h"
 #include "server/gg_server.h"
 #include "server/python.h"
+#include "server/registry_source.h"
 #include "server/worker.h"
 
 typedef struct gg_call gg_call;
@@ -25,19 +26,20 @@ typedef struct gg_workspace {
     gg_session *session;
     char *folder;
     gg_worker *worker; /* NULL until something must run */
-    gg_registry *registry;
-    char *python; /* what the worker runs; NULL without one */
-    char *error;  /* why no worker can be had; NULL when one can */
-    bool opened;  /* by the client, not made up for a file that lies in none */
+    gg_registry_source
+        *registry; /* of the torch that its worker has, or that a stored result was found with; NULL: not known */
+    char *python;  /* what the worker runs; NULL without one */
+    char *error;   /* why no worker can be had; NULL when one can */
+    bool opened;   /* by the client, not made up for a file that lies in none */
     bool removed;
 } gg_workspace;
 
 gg_workspace *gg_workspace_of(gg_session *session, const char *path);
 /* Starts the worker's process if need be; NULL with words in workspace->error. */
 gg_worker *gg_workspace_worker(gg_workspace *workspace);
-/* Torch's registry of breaks, read once; NULL: not known. */
-void gg_workspace_use_registry(gg_workspace *workspace, const gg_worker_info *info); /* the first one stays */
-void gg_workspaces_restart(gg_session *session);                                     /* settings changed */
+/* From now on the registry at `path`, or `text` itself; neither: nothing changes. */
+void gg_workspace_use_registry(gg_workspace *workspace, const char *path, const char *text);
+void gg_workspaces_restart(gg_session *session); /* settings changed */
 void gg_workspace_change(gg_session *session, const char *folder, bool added);
 void gg_workspace_free(gg_workspace *workspace);
 

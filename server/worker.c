@@ -285,16 +285,6 @@ const gg_worker_info *gg_worker_get_info(const gg_worker *worker) {
     return &worker->info;
 }
 
-gg_registry *gg_worker_load_registry(const gg_worker_info *info, gg_error *err) {
-    gg_registry *registry = NULL;
-    int error = GG_ENOTFOUND;
-    if (info->registry_text)
-        error = gg_registry_parse(&registry, gg_str_from(info->registry_text), "the worker's", err);
-    else if (info->registry_path)
-        error = gg_registry_load(&registry, info->registry_path, err);
-    return error ? NULL : registry;
-}
-
 void gg_worker_start(gg_worker *worker) {
     if (worker->process || worker->closing) return;
     worker->starts_in_a_row = 0;

@@ -53,8 +53,6 @@ gg_worker *gg_worker_new(uv_loop_t *loop, const gg_worker_options *options);
  * all handles are closed. */
 void gg_worker_close(gg_worker *worker, void (*done)(void *data), void *data);
 const gg_worker_info *gg_worker_get_info(const gg_worker *worker);
-/* torch's registry of break ids; NULL, with err, when there is none.  The caller frees. */
-gg_registry *gg_worker_load_registry(const gg_worker_info *info, gg_error *err);
 /* Spawn now, so that torch is warm when it is needed; also one that was given up, which a job would not start before its rest is over. */
 void gg_worker_start(gg_worker *worker);
 

@@ -4,15 +4,19 @@
 
 #include "server/session.h"
 
-void gg_workspace_use_registry(gg_workspace *workspace, const gg_worker_info *info) {
-    gg_error err = {0};
-    if (workspace->registry || (info->registry_path == NULL && info->registry_text == NULL)) return;
-    workspace->registry = gg_worker_load_registry(info, &err);
-    if (workspace->registry == NULL) gg_log(GG_LOG_WARNING, "%s", err.message);
+void gg_workspace_use_registry(gg_workspace *workspace, const char *path, const char *text) {
+    gg_registry_source *source = gg_registry_source_new(path, text);
+    if (source == NULL || gg_registry_source_is(workspace->registry, path, text)) {
+        gg_registry_source_unref(&source);
+        return;
+    }
+    gg_registry_source_unref(&workspace->registry);
+    workspace->registry = source;
 }
 
 static void on_state(void *data, gg_worker *worker) {
-    gg_workspace_use_registry(data, gg_worker_get_info(worker));
+    const gg_worker_info *info = gg_worker_get_info(worker);
+    gg_workspace_use_registry(data, info->registry_path, info->registry_text);
 }
 
 static bool lies_below(const char *path, const char *folder) {
@@ -87,14 +91,14 @@ void gg_workspaces_restart(gg_session *session) {
 }
 
 void gg_workspace_free(gg_workspace *w) {
-    gg_registry_free(w->registry);
+    gg_registry_source_unref(&w->registry);
     gg_free(w->error);
     gg_free(w->python);
     gg_free(w->folder);
     gg_free(w);
 }
 
-/* A removed folder stays in memory until the session ends: jobs may read its registry. */
+/* A removed folder stays in memory until the session ends: captures under way know it. */
 void gg_workspace_change(gg_session *session, const char *folder, bool added) {
     for (size_t i = 0; i < session->workspaces.len; i++) {
         gg_workspace *w = session->workspaces.items[i];

@@ -7,6 +7,7 @@
 #include "server/capture_job.h"
 #include "server/cli/cli.h"
 #include "server/cli/machine.h"
+#include "server/registry_source.h"
 
 enum { MAX_WORKERS = 64 };
 
@@ -24,7 +25,7 @@ struct gg_cli_run {
     gg_worker_info info; /* what gg_cli_run_info gave last */
     lane lanes[MAX_WORKERS];
     unsigned lane_count, lanes_used;
-    gg_registry *registry;
+    gg_registry_source *registry;
     json_t *stored; /* of the first file that was answered without a worker: its torch, python and registry */
     bool on_terminal, line_shown, waits_for_state;
     gg_cli_file *files;
@@ -96,7 +97,7 @@ void gg_cli_run_free(gg_cli_run *run) {
     for (unsigned i = 0; i < run->lane_count; i++) gg_worker_close(run->lanes[i].worker, NULL, NULL);
     uv_run(&run->loop, UV_RUN_DEFAULT);
     if (uv_loop_close(&run->loop) != 0) gg_log(GG_LOG_ERROR, "the loop did not close empty");
-    gg_registry_free(run->registry);
+    gg_registry_source_unref(&run->registry);
     json_decref(run->stored);
     gg_free(run);
 }
@@ -127,12 +128,10 @@ const gg_python_choice *gg_cli_run_python(const gg_cli_run *run) {
 
 const gg_registry *gg_cli_run_registry(gg_cli_run *run) {
     if (run == NULL) return NULL; /* nothing runs: --static */
-    if (run->registry) return run->registry;
+    if (run->registry) return gg_registry_source_get(run->registry);
     const gg_worker_info *info = gg_cli_run_info(run);
-    gg_error err = {0};
-    if (info->registry_path || info->registry_text) run->registry = gg_worker_load_registry(info, &err);
-    if (err.code) gg_log(GG_LOG_WARNING, "%s", err.message);
-    return run->registry;
+    run->registry = gg_registry_source_new(info->registry_path, info->registry_text);
+    return gg_registry_source_get(run->registry);
 }
 
 void gg_cli_progress(gg_cli_run *run, const char *format, ...) {

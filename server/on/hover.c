@@ -1,10 +1,6 @@
 /* textDocument/hover: the explanation of the break at the position.  Loop thread only; formatting takes microseconds. */
 #include "server/on/on.h"
 
-static const gg_registry *registry_of(gg_session *session, const gg_document *document) {
-    return document->path ? gg_workspace_of(session, document->path)->registry : NULL;
-}
-
 GG_HANDLER(gg_on_hover) {
     const gg_lsp_hover_params *p = params;
     const gg_document *document = gg_document_find(session, p->text_document.uri);
@@ -15,8 +11,8 @@ GG_HANDLER(gg_on_hover) {
         gg_span span = document->marks[i].span;
         if (document->marks[i].gone || offset < span.start || offset > span.end) continue;
         bool markdown = GG_HAS(session, MARKDOWN);
-        gg_str said = gg_explain_site(&f->sites.items[i], f->local[i] ? f->tree : NULL, registry_of(session, document),
-                                      markdown, call->arena);
+        gg_str said = gg_explain_site(&f->sites.items[i], f->local[i] ? f->tree : NULL,
+                                      gg_registry_source_get(f->registry), markdown, call->arena);
         gg_call_reply_take(call, json_pack("{s:{s:s, s:s%}, s:o}", "contents", "kind",
                                            markdown ? "markdown" : "plaintext", "value", said.ptr, said.len, "range",
                                            gg_range_json(session, document->text, span)));
