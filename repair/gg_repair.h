@@ -77,6 +77,7 @@ typedef struct gg_verdict {
     bool accepted, glued;
     gg_str outputs; /* "identical", "close", "different", "error" */
     int32_t graphs_before, graphs_after, breaks_before, breaks_after;
+    int32_t breaks_to_light; /* of breaks_after: hidden by the break that is gone */
     gg_str *compared;
     size_t compared_count;
     gg_str *reasons;

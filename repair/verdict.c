@@ -31,7 +31,8 @@ int gg_verdict_decode(gg_verdict *out, const json_t *json, gg_arena *arena, gg_e
                         .graphs_before = number_of(json, "graphs_before"),
                         .graphs_after = number_of(json, "graphs_after"),
                         .breaks_before = number_of(json, "breaks_before"),
-                        .breaks_after = number_of(json, "breaks_after")};
+                        .breaks_after = number_of(json, "breaks_after"),
+                        .breaks_to_light = number_of(json, "breaks_to_light")};
     out->compared = texts_of(json, "compared", &out->compared_count, arena);
     out->reasons = texts_of(json, "reasons", &out->reason_count, arena);
     const json_t *entries = json_object_get(json, "entries");
@@ -58,9 +59,13 @@ gg_str gg_verdict_summary(const gg_verdict *verdict, gg_arena *arena) {
                                    verdict->reason_count - 1);
         return gg_arena_printf(arena, "Refused: %.*s", GG_STR_ARG(reason));
     }
+    gg_str light = verdict->breaks_to_light > 0
+                       ? gg_arena_printf(arena, " (%d of them came to light)", verdict->breaks_to_light)
+                       : GG_STR("");
     gg_str on = verdict->compared_count ? verdict->compared[0] : GG_STR("");
-    return gg_arena_printf(
-        arena, "%s: %d graph%s → %d, %d break%s → %d, outputs %.*s %.*s", verdict->glued ? "Glued" : "Improved",
-        verdict->graphs_before, verdict->graphs_before == 1 ? "" : "s", verdict->graphs_after, verdict->breaks_before,
-        verdict->breaks_before == 1 ? "" : "s", verdict->breaks_after, GG_STR_ARG(verdict->outputs), GG_STR_ARG(on));
+    return gg_arena_printf(arena, "%s: %d graph%s → %d, %d break%s → %d%.*s, outputs %.*s %.*s",
+                           verdict->glued ? "Glued" : "Improved", verdict->graphs_before,
+                           verdict->graphs_before == 1 ? "" : "s", verdict->graphs_after, verdict->breaks_before,
+                           verdict->breaks_before == 1 ? "" : "s", verdict->breaks_after, GG_STR_ARG(light),
+                           GG_STR_ARG(verdict->outputs), GG_STR_ARG(on));
 }

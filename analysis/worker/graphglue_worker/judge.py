@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
-from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from graphglue_worker import compare, observe
+from graphglue_worker import cascade, compare, observe
 from graphglue_worker.observe import Run
 from graphglue_worker.said import Unsteady
 
@@ -30,39 +28,12 @@ def refusal(reason: str) -> dict[str, Any]:
     """The frame of a verdict when nothing could be measured."""
     verdict = {
         "accepted": False, "glued": False, "outputs": "error", "graphs_before": 0, "graphs_after": 0, "breaks_before": 0,
-        "breaks_after": 0, "compared": [], "reasons": [reason], "entries": [],
+        "breaks_after": 0, "breaks_to_light": 0, "compared": [], "reasons": [reason], "entries": [],
     }  # fmt: skip
     return {"op": "verdict", "verdict": verdict}
 
 
-class Lines:
-    """Where the lines of the edited files were in the original ones."""
-
-    def __init__(self, original: dict[str, str], edited: dict[str, str]) -> None:
-        self._old: dict[str, dict[int, int]] = {}
-        for path, text in edited.items():
-            if original.get(path) != text:
-                self._old[path] = _old_lines(original.get(path, "").splitlines(), text.splitlines())
-
-    def before(self, path: str, line: int) -> int | None:
-        """The 1-based line in the original, None when the edit wrote it."""
-        return self._old[path].get(line) if path in self._old else line
-
-
-def _old_lines(old: list[str], new: list[str]) -> dict[int, int]:
-    head = next((i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
-    tail = 0
-    while tail < min(len(old), len(new)) - head and old[-1 - tail] == new[-1 - tail]:
-        tail += 1
-    same = {i + 1: i + 1 for i in range(head)}
-    same.update({len(new) - i: len(old) - i for i in range(tail)})
-    middle = difflib.SequenceMatcher(None, old[head : len(old) - tail], new[head : len(new) - tail], autojunk=False)
-    for block in middle.get_matching_blocks():
-        same.update({head + block.b + i + 1: head + block.a + i + 1 for i in range(block.size)})
-    return same
-
-
-def judge(before: list[Side], after: list[Side], safety: str, lines: Lines) -> dict[str, Any]:
+def judge(before: list[Side], after: list[Side], safety: str, lines: cascade.Lines) -> dict[str, Any]:
     """The verdict."""
     reasons: list[str] = []
     closeness: set[str] = set()
@@ -73,19 +44,18 @@ def judge(before: list[Side], after: list[Side], safety: str, lines: Lines) -> d
         for reason, outputs in _compare_sides(a, b, safety):
             reasons.append(f"{a.entry['name']}: {reason}")
             closeness.add(outputs)
-        reasons += [f"{a.entry['name']}: {r}" for r in _breaks_worse(a.entry, b.entry, lines)]
+        reasons += [f"{a.entry['name']}: {r}" for r in _worse(a.entry, b.entry, lines)]
     totals = {
         f"{what}_{when}": sum(_count(s.entry, what) for s in sides)
         for what in ("graphs", "breaks")
         for when, sides in (("before", before), ("after", after))
     }
+    to_light = sum(cascade.of(a.entry, b.entry, lines).to_light for a, b in pairs)
     if not any(_ran(a) for a in before):
         reasons.append("no entry of the file could be run, so nothing was proved")
     elif totals["breaks_before"] == 0:
         reasons.append("the original code has no graph break")
-    elif totals["breaks_after"] >= totals["breaks_before"] and not any(
-        _uncovered(a.entry, b.entry, lines) for a, b in pairs
-    ):
+    elif totals["breaks_after"] - to_light >= totals["breaks_before"]:
         reasons.append(f"no graph break was removed ({totals['breaks_before']} before, {totals['breaks_after']} after)")
     broken = [(a, b) for a, b in pairs if a.entry["breaks"]]
     accepted = not reasons
@@ -94,6 +64,7 @@ def judge(before: list[Side], after: list[Side], safety: str, lines: Lines) -> d
         "glued": accepted and bool(broken) and all(b.entry["status"] == "captured" for _, b in broken),
         "outputs": next((o for o in ("error", "different", "close") if o in closeness), "identical"),
         **totals,
+        "breaks_to_light": to_light,
         "compared": _compared(before, safety),
         "reasons": list(dict.fromkeys(reasons))[:16],
         "entries": [
@@ -101,6 +72,16 @@ def judge(before: list[Side], after: list[Side], safety: str, lines: Lines) -> d
             for a, b in pairs
         ],
     }
+
+
+def _worse(a: dict[str, Any], b: dict[str, Any], lines: cascade.Lines) -> Iterator[str]:
+    if b["status"] in ("eager_error", "capture_error", "crashed", "timeout") and b["status"] != a["status"]:
+        yield f"the edited code ends as {b['status']}: {b['message']}"
+    found = cascade.of(a, b, lines)
+    for gb_id, function in found.new:
+        yield f"a new graph break appears: {gb_id} in {function}"
+    if b["graphs"] > a["graphs"] > 0 and not found.uncovered:
+        yield f"the number of graphs rises from {a['graphs']} to {b['graphs']}"
 
 
 def _ran(side: Side) -> bool:
@@ -124,53 +105,6 @@ def _compared(before: list[Side], safety: str) -> list[str]:
     if any(g for a in before for g in a.gradients.values()):
         words.append("gradients")
     return words
-
-
-# ---- breaks ---------------------------------------------------------------------------------------------------------
-
-
-def _place(record: dict[str, Any], lines: Lines | None) -> tuple[Any, ...]:
-    """The break's id and its place in the original text; a place of its own when the edit wrote the line (with `lines`)."""
-    frame = _frame(record)
-    line = frame.get("line")
-    if lines and line is not None:
-        line = lines.before(frame.get("file") or "", line) or -line
-    return record["id"], frame.get("file"), line
-
-
-def _frame(record: dict[str, Any]) -> dict[str, Any]:
-    stack = record["stack"]
-    return next((f for f in stack if f["origin"] == "workspace"), stack[0] if stack else {"function": "?"})
-
-
-def _functions(record: dict[str, Any]) -> set[str]:
-    return {f["function"].rpartition(".")[2] for f in record["stack"] if f["origin"] == "workspace"} | {
-        _function(record)
-    }
-
-
-def _function(record: dict[str, Any]) -> str:
-    return _frame(record)["function"].rpartition(".")[2]
-
-
-def _uncovered(a: dict[str, Any], b: dict[str, Any], lines: Lines) -> set[str]:
-    """Functions that fell to eager as a whole because of a break that is gone: what it hid comes to light."""
-    left = {_place(r, lines) for r in b["breaks"] if r["kind"] == "skip"}
-    gone = [r for r in a["breaks"] if r["kind"] == "skip" and _place(r, None) not in left]
-    return {function for record in gone for function in _functions(record)}
-
-
-def _breaks_worse(a: dict[str, Any], b: dict[str, Any], lines: Lines) -> Iterator[str]:
-    if b["status"] in ("eager_error", "capture_error", "crashed", "timeout") and b["status"] != a["status"]:
-        yield f"the edited code ends as {b['status']}: {b['message']}"
-    uncovered = _uncovered(a, b, lines)
-    old = Counter((r["id"], _function(r)) for r in a["breaks"])
-    new = Counter((r["id"], _function(r)) for r in b["breaks"])
-    for (gb_id, function), _ in (new - old).items():
-        if function not in uncovered:
-            yield f"a new graph break appears: {gb_id} in {function}"
-    if b["graphs"] > a["graphs"] > 0 and not uncovered:
-        yield f"the number of graphs rises from {a['graphs']} to {b['graphs']}"
 
 
 # ---- what the calls did -----------------------------------------------------------------------------------------------

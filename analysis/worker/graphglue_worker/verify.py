@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from graphglue_worker import capture, compare, forks, inputs, judge, observe, overlay, users_compile
+from graphglue_worker import capture, cascade, compare, forks, inputs, judge, observe, overlay, users_compile
 from graphglue_worker.inputs import Entry
 from graphglue_worker.observe import Gradients, Run
 
@@ -163,5 +163,5 @@ def run(
         if failure is not None:
             return send(judge.refusal(f"running the {name} code failed: {failure}"))
         sides.append([r for r in results if isinstance(r, Side)])
-    changed = judge.Lines(original, edited)
+    changed = cascade.Lines(original, edited)
     send({"op": "verdict", "verdict": judge.judge(*sides, request.get("safety") or "exact", changed)})

@@ -1,0 +1,70 @@
+"""A break hides those behind it: mending it is no fault where they come to light, and a fault where the edit brings one of its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from verifying import Case, check
+
+BRANCH = "if x.sum() > 0:\n{i}    x = {a}\n{i}else:\n{i}    x = {b}"
+WHERE = "x = torch.where(x.sum() > 0, {a}, {b})"
+
+
+def both(program: str, a: str = "x + 1", b: str = "x - 1", after: str = "") -> tuple[str, str]:
+    """The program with a branch at its mark, and with that mended (or `after` there)."""
+    line = next(line for line in program.splitlines() if "<" in line and line.strip() == "<>")
+    indent = line[: line.index("<")]
+    return program.replace("<>", BRANCH.format(a=a, b=b, i=indent)), program.replace(
+        "<>", after or WHERE.format(a=a, b=b)
+    )
+
+
+IN_A_CALLEE = "def g(x):\n    <>\n    print('a')\n    return x * 2\n\n\ndef f(x):\n    return g(g(x)) + 1\n"
+IN_A_GENERATOR = (
+    "def parts(x):\n    for i in range(2):\n        print(i)\n        yield x * i\n\n\n"
+    "def f(x):\n    for i in range(2):\n        <>\n    for p in parts(x):\n        x = x + p\n    return x\n"
+)
+IN_A_FUNCTION_CALLED_THERE = (
+    "def late(x):\n    print('late')\n    return x + 1\n\n\n"
+    "def f(x):\n    for i in range(2):\n        <>\n        x = late(x)\n    return x\n"
+)
+AFTER_AN_EARLIER_BREAK = (
+    "def f(x):\n    print('first')\n    for i in range(2):\n        if i == 1:\n            print('second')\n"
+    "        <>\n    return x\n"
+)
+BEHIND_IN_THE_CALLER = "def g(x):\n    for i in range(2):\n        <>\n    print('late')\n    return x\n\n\ndef f(x):\n    return g(x * 2) + 1\n"
+RIGHT = {
+    "behind it in a callee": both(IN_A_CALLEE),
+    "in a generator of the function that it hid": both(IN_A_GENERATOR),
+    "in a function called from the loop that it hid": both(IN_A_FUNCTION_CALLED_THERE),
+    "before it in the loop, behind an earlier break": both(AFTER_AN_EARLIER_BREAK),
+    "behind it, seen from two functions": both(BEHIND_IN_THE_CALLER),
+}
+
+LOOP = (
+    "import os\n\n\ndef h(x):\n    os.getpid()\n    return x - 1\n\n\n"
+    "def f(x):\n    for i in range(2):\n        <>\n        x = x * 1\n    return x\n"
+)
+STRAIGHT = LOOP.replace("    for i in range(2):\n        <>\n        x = x * 1\n", "    <>\n")
+WRONG = {
+    "the same, otherwise": (both(LOOP, after="x = x + 1 if x.sum().item() > 0 else x - 1"), "new graph break"),
+    "one in a call that the edit adds": (both(LOOP, after="x = h(" + WHERE[4:].format(a="x + 2", b="x") + ")"), "GB"),
+    "one in an arm that was not reached": (both(STRAIGHT, b="h(x)"), "a new graph break appears: GB0007 in h"),
+    "that in a loop": (both(LOOP, b="h(x)"), "a new graph break appears: GB0007 in h"),
+    "one on a line that the edit writes": (
+        both(LOOP, after=f"os.getpid(); {WHERE.format(a='x + 1', b='x - 1')}"),
+        "a new graph break appears: GB0007 in f",
+    ),
+}
+
+
+@pytest.mark.parametrize(("before", "after"), RIGHT.values(), ids=RIGHT.keys())
+def test_what_comes_to_light_is_no_fault(worker: Any, tmp_path: Path, before: str, after: str) -> None:
+    check(worker, tmp_path, Case("cascade", before, after, glued=False))
+
+
+@pytest.mark.parametrize(("edit", "reason"), WRONG.values(), ids=WRONG.keys())
+def test_what_the_edit_brings_is(worker: Any, tmp_path: Path, edit: tuple[str, str], reason: str) -> None:
+    check(worker, tmp_path, Case("cascade", *edit, reason, args="(torch.full((4,), 5.0),)"))
