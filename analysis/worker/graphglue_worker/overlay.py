@@ -80,6 +80,7 @@ def read(path: str) -> str:
     """The text of a file as the editor has it.  Raises OSError, SyntaxError or UnicodeDecodeError as Python's import would."""
     text = _files.get(os.path.realpath(path))
     if text is not None:
+        reads.note(os.path.abspath(path))
         return text
     with open(path, "rb") as f:
         return importlib.util.decode_source(f.read())
