@@ -212,3 +212,20 @@ LONG = (
 def test_one_long_operation_after_another(worker: Worker, write: Write) -> None:
     entry = worker.capture(write(LONG)).entry
     assert entry["status"] == "no_inputs" and "time was up" in entry["message"], entry
+
+
+def test_the_unsaved_file_itself_is_among_what_was_read(worker: Worker, write: Write) -> None:
+    """Else a stored "no inputs" would be served for whatever the file becomes."""
+    file = write("")
+    text = (
+        HEAD
+        + "class Net(nn.Module):\n    def __init__(self, path):\n        open(path)\n\n    def forward(self, x):\n        pass\n"
+    )
+    done = worker.capture(file, overlay=[{"file": file, "text": text}]).done
+    assert {"file": file, "origin": "workspace"} in done["reads"], done
+
+
+def test_classes_in_classes(worker: Worker, write: Write) -> None:
+    text = "class Outer:\n    class Net(nn.Module):\n        def forward(self, x):\n            print(x.sum())\n            return x * 2\n"
+    entry = worker.capture(write(HEAD + text)).entries["Outer.Net"]
+    assert entry["status"] == "breaks" and entry["message"].startswith("inputs deduced: Outer.Net()("), entry

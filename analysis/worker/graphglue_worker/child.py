@@ -23,7 +23,7 @@ MAX_TASKS = 1024  # processes and threads; host_process.c's too
 GRACE_S = 2.0  # the job ends an entry that is over its deadline; the zygote ends the job that did not
 SILENT_S = 1.0  # for a job to end that can no longer report
 WATCH_S = 0.1
-_OPS = ("break", "entry", "plan", "progress", "verdict", "done")
+_OPS = ("break", "entry", "inputs", "plan", "progress", "verdict", "done")
 _STATUSES = ("ok", "import_error", "timeout", "crashed", "memory", "error")
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 
-from graphglue_worker import deduce, forks, sources, surroundings, users_compile
+from graphglue_worker import deduce, forks, layout, sources, surroundings, users_compile
 from graphglue_worker.deduce import Plan, Refusal
 from graphglue_worker.inputs import Call, Entry, qualified_name, source_of
 
@@ -49,13 +49,18 @@ def entries(module: types.ModuleType, train: bool, plans: Plans, fixed: bool = F
 
 
 def targets(module: types.ModuleType) -> list[Any]:
-    """Module classes of the file, and functions and modules that it compiles, in the order of their definition."""
+    """Module classes of the file, and functions and modules that it compiles, in the order of their definition, those inside others last."""
     found: dict[int, Any] = {}
-    for obj in vars(module).values():
-        compiled = users_compile.is_compiled(obj)
-        if surroundings.is_entry_class(obj) or (compiled and inspect.isfunction(obj)):
-            if obj.__module__ == module.__name__:
-                found[id(obj)] = obj
+    waiting = list(vars(module).values())
+    while waiting:
+        obj = waiting.pop(0)
+        if getattr(obj, "__module__", None) != module.__name__ or id(obj) in found:
+            continue
+        if surroundings.is_entry_class(obj) or (inspect.isfunction(obj) and users_compile.is_compiled(obj)):
+            found[id(obj)] = obj
+        if isinstance(obj, type):  # classes that are defined in it
+            inner = f"{obj.__qualname__}."
+            waiting += [v for v in vars(obj).values() if isinstance(v, type) and v.__qualname__.startswith(inner)]
     return list(found.values())
 
 
@@ -74,6 +79,7 @@ def entry_for(module: types.ModuleType, obj: Any, train: bool, plans: Plans, bud
         if isinstance(plan, Plan):
             _set(entry, plan, module, train)
         else:
+            entry.reason = plan.reason
             entry.message = (
                 f"no inputs were given and none could be deduced: {plan.reason}. To have it captured, {HELP}"
             )
@@ -85,6 +91,8 @@ def entry_for(module: types.ModuleType, obj: Any, train: bool, plans: Plans, bud
 def _set(entry: Entry, plan: Plan, module: types.ModuleType, train: bool) -> None:
     entry.inputs, entry.message = "deduced", f"inputs deduced: {words(plan, module)}"
     entry.make = maker(plan, module, train)
+    fn = plan.fn if "global" in plan.fn else {"eval": plan.fn}  # a function has no modes
+    entry.given = lambda: sources.Given(fn, plan.args, plan.kwargs)
 
 
 def find(module: types.ModuleType, obj: Any, known: Plan | None, budget: Budget) -> Plan | Refusal:
@@ -157,6 +165,6 @@ def words(plan: Plan, module: types.ModuleType) -> str:
     """What is called with what, as an expression."""
     writer = sources.Writer(module.__name__)
     try:
-        return f"{writer.text(plan.fn)}({writer.arguments(plan.args, plan.kwargs)})"
+        return layout.flat(writer.call(writer.text(plan.fn), plan.args, plan.kwargs))
     except sources.Unwritable:
         return plan.how

@@ -14,9 +14,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from graphglue_worker import overlay
+
+if TYPE_CHECKING:
+    from graphglue_worker import sources
 
 
 class ImportFailure(Exception):
@@ -47,7 +50,11 @@ class Entry:
     file: str | None = None
     line: int | None = None
     message: str | None = None
+    reason: str | None = None  # why there are no inputs, for those that could not be deduced
     prepare: Callable[[], None] | None = None
+    given: "Callable[[], sources.Given] | None" = (
+        None  # what it is called with, to be written as code; may raise Unwritable
+    )
 
     def build(self, seed: int) -> Call:
         """The call, built anew, with parameters that have their shapes.  Raises what user code raises."""
@@ -83,12 +90,17 @@ def load(path: str, train: bool = False, plans: dict[str, Any] | None = None, fi
     elif all(hasattr(module, n) for n in ("Model", "get_init_inputs", "get_inputs")):
         entries = [_from_model(module, train)]
     else:
-        from graphglue_worker import deduced, recorded
-
-        entries = recorded.entries(module, train)
-        known = {e.name.partition(".")[0] for e in entries} | {e.cls for e in entries}
-        entries += [e for e in deduced.entries(module, train, {} if plans is None else plans, fixed) if e.name not in known]
+        entries = not_given(module, train, {} if plans is None else plans, fixed)
     return _number(entries)
+
+
+def not_given(module: ModuleType, train: bool, plans: dict[str, Any], fixed: bool = False) -> list[Entry]:
+    """Entries whose inputs the file does not give: recorded, and for the rest deduced."""
+    from graphglue_worker import deduced, recorded
+
+    entries = recorded.entries(module, train)
+    known = {e.name for e in entries} | {e.cls for e in entries}
+    return entries + [e for e in deduced.entries(module, train, plans, fixed) if e.name not in known]
 
 
 def gives_inputs(path: str) -> bool:
@@ -205,11 +217,23 @@ def _mode(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], train: bool, a
 def _items(module: ModuleType) -> Iterator[tuple[str, Any, tuple[Any, ...], dict[str, Any]]]:
     for i, item in enumerate(module.graphglue_inputs()):
         if not (isinstance(item, (tuple, list)) and len(item) == 4):
-            raise ImportFailure(f"graphglue_inputs() item {i + 1} must be (name, callable, args, kwargs), not {type(item).__name__}")
+            raise ImportFailure(
+                f"graphglue_inputs() item {i + 1} must be (name, callable, args, kwargs), not {type(item).__name__}"
+            )
         name, fn, args, kwargs = item
         if not callable(fn) or not isinstance(args, (tuple, list)) or not isinstance(kwargs, dict):
             raise ImportFailure(f"graphglue_inputs() item {i + 1}: want (name, callable, args tuple, kwargs dict)")
         yield name, fn, tuple(args), kwargs
+
+
+def as_yielded(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
+    """The call that an item of ``graphglue_inputs()`` stands for."""
+    return _mode(fn, args, kwargs, False, as_yielded=True)
+
+
+def given_by_function(module: ModuleType) -> list[Entry]:
+    """Entries of a module that has ``graphglue_inputs()``.  Raises ImportFailure."""
+    return _from_function(module, False)
 
 
 def _from_function(module: ModuleType, train: bool) -> list[Entry]:
@@ -255,10 +279,14 @@ def _from_testcases(module: ModuleType, train: bool) -> list[Entry]:
     entries = []
     for i, case in enumerate(module.TESTCASES):
         if not (isinstance(case, (tuple, list)) and len(case) in (3, 4) and all(callable(c) for c in case[:3])):
-            raise ImportFailure(f"TESTCASES item {i + 1} must be (class, init, forward) or (class, init, forward, flag)")
+            raise ImportFailure(
+                f"TESTCASES item {i + 1} must be (class, init, forward) or (class, init, forward, flag)"
+            )
         cls, init, forward = case[:3]
         _, file, line = (None, *source_of(cls))
-        entries.append(Entry(qualified_name(cls), "testcases", make(cls, init, forward), qualified_name(cls), file, line))
+        entries.append(
+            Entry(qualified_name(cls), "testcases", make(cls, init, forward), qualified_name(cls), file, line)
+        )
     return entries
 
 
@@ -266,7 +294,12 @@ def _from_model(module: ModuleType, train: bool) -> Entry:
     def build(seed: int) -> Call:
         seed_all(seed)
         init = module.get_init_inputs()
-        if isinstance(init, (list, tuple)) and len(init) == 2 and isinstance(init[0], (list, tuple)) and isinstance(init[1], dict):
+        if (
+            isinstance(init, (list, tuple))
+            and len(init) == 2
+            and isinstance(init[0], (list, tuple))
+            and isinstance(init[1], dict)
+        ):
             fn = module.Model(*init[0], **init[1])
         else:
             fn = module.Model(**init) if isinstance(init, dict) else module.Model(*init)

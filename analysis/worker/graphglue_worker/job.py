@@ -1,4 +1,4 @@
-"""What a forked child does: one capture or one verification."""
+"""What a forked child does: one capture, one verification, or the writing of inputs."""
 
 import contextlib
 import os
@@ -6,7 +6,18 @@ import sys
 import traceback
 from typing import Any
 
-from graphglue_worker import capture, forks, inputs, overlay, positions, reads, users_compile, verify, wire
+from graphglue_worker import (
+    capture,
+    forks,
+    inputs,
+    overlay,
+    positions,
+    reads,
+    users_compile,
+    verify,
+    wire,
+    write_inputs,
+)
 
 MAX_NAME = 200
 
@@ -24,6 +35,8 @@ def run(request: dict[str, Any], workspaces: list[str], plans: dict[str, Any] | 
     try:
         if request["op"] == "capture":
             _capture(request, file, plans)
+        elif request["op"] == "write_inputs":
+            write_inputs.run({**request, "file": file}, plans)
         else:
             verify.run(request, workspaces, wire.report, plans)
     except wire.ChannelLost:

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from graphglue_worker import reads, values
+from graphglue_worker import reads, recorded_source, sources, values
 from graphglue_worker.inputs import Call, Entry, import_file, seed_all, source_of
 from graphglue_worker.record import VERSION
 
@@ -71,7 +71,8 @@ def _of_document(module: ModuleType, path: str, document: dict[str, Any], train:
         name = f"{target['name']}.{recorded['method']}" if recorded.get("method") else target["name"]
         cls = target["name"] if "made" in recorded else None
         make = functools.partial(_make, module, path, target, recorded, train)
-        found.append(Entry(name, "recorded", make, cls, file, line, None))
+        given = functools.partial(_given, module, path, target, recorded)
+        found.append(Entry(name, "recorded", make, cls, file, line, None, given=given))
     return found
 
 
@@ -86,12 +87,22 @@ def _place(target: values.Json, module: ModuleType) -> "tuple[str | None, int | 
         return None, None
 
 
+def _kept(path: str, recorded: dict[str, Any]) -> dict[str, torch.Tensor]:
+    """Tensors whose elements were recorded, by the names that descriptions call them."""
+    if not recorded.get("tensors"):
+        return {}
+    stored = torch.load(os.path.splitext(path)[0] + ".pt", weights_only=True, map_location="cpu")
+    return {name: stored[key] for name, key in recorded["tensors"].items() if key in stored}
+
+
+def _given(module: ModuleType, path: str, target: values.Json, recorded: dict[str, Any]) -> sources.Given:
+    find = functools.partial(_find, module)
+    return recorded_source.given({**recorded, "target": target}, module, find, _kept(path, recorded))
+
+
 def _make(module: ModuleType, path: str, target: values.Json, recorded: dict[str, Any], train: bool, seed: int) -> Call:
     find = functools.partial(_find, module)
-    stored: dict[str, torch.Tensor] = {}
-    if recorded.get("tensors"):
-        stored = torch.load(os.path.splitext(path)[0] + ".pt", weights_only=True, map_location="cpu")
-    kept = {name: stored[key] for name, key in recorded["tensors"].items() if key in stored}
+    kept = _kept(path, recorded)
     seed_all(seed)
     if "made" in recorded:
         built = values.Builder(find, {}).module(recorded["made"])

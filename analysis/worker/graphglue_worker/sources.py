@@ -1,8 +1,11 @@
 """Recipes as Python source: the calls a person would write."""
 
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import Any
 
-from graphglue_worker import tensors
+from graphglue_worker import layout, tensors
+from graphglue_worker.layout import Group, Node
 from graphglue_worker.recipes import Recipe
 
 
@@ -10,17 +13,39 @@ class Unwritable(Exception):
     """A recipe that is no plain code; the text says what."""
 
 
+@dataclass
+class Given:
+    """What an entry is called with, as recipes.
+
+    Only for code, besides those of recipes.py: {"eval": recipe}, {"text": length}, {"from": "module:Class", "values": recipe} (its ``from_dict``),
+    {"partial": recipe, "args", "kwargs"}, {"ndarray": recipe}, {"range": […]}.
+    """
+
+    fn: Recipe
+    args: list[Recipe]
+    kwargs: dict[str, Recipe]
+    grad: bool = False  # it runs with gradients: which tensors require them matters
+    notes: list[str] = field(default_factory=list)  # what the code does not say as it was
+
+
 class Writer:
-    """Writes recipes for the file whose module is `home`; `imports` collects what the text needs: {module: {names}}."""
+    """Writes recipes for the file whose module is `home`, briefly: for people to read."""
+
+    grad = True
 
     def __init__(self, home: str) -> None:
         self.home = home
-        self.imports: dict[str, set[str]] = {}
 
     def text(self, recipe: Recipe) -> str:
+        """An expression on one line.  Raises Unwritable."""
+        return layout.flat(self.node(recipe))
+
+    def node(self, recipe: Recipe) -> Node:
         """An expression.  Raises Unwritable."""
         if isinstance(recipe, list):
-            return f"[{self.items(recipe)}]"
+            return Group("[", self.nodes(recipe), "]")
+        if isinstance(recipe, str):
+            return self.string(recipe)
         if not isinstance(recipe, dict):
             return repr(recipe)
         for key, write in _WRITE.items():
@@ -28,63 +53,99 @@ class Writer:
                 return write(self, recipe)
         raise Unwritable(f"a value ({', '.join(sorted(recipe))}) that has no plain expression")
 
-    def items(self, recipes: Any) -> str:
-        return ", ".join(self.text(r) for r in recipes)
+    def nodes(self, recipes: Iterable[Recipe]) -> list[Node]:
+        return [self.node(r) for r in recipes]
 
-    def arguments(self, args: Any, kwargs: dict[str, Recipe]) -> str:
-        """What stands between the parentheses of a call."""
-        return ", ".join([*(self.text(a) for a in args), *(f"{k}={self.text(v)}" for k, v in kwargs.items())])
+    def call(self, callee: str, args: Iterable[Recipe], kwargs: dict[str, Recipe]) -> Group:
+        """callee(args, kwargs)"""
+        items = self.nodes(args)
+        for name, value in kwargs.items():
+            if not name.isidentifier():
+                raise Unwritable(f"an argument named {name!r}")
+            items.append(layout.before(f"{name}=", self.node(value)))
+        return Group(f"{callee}(", items, ")")
+
+    # -- what a writer for a file does otherwise
+
+    def string(self, value: str) -> str:
+        return repr(value)
 
     def name(self, name: str) -> str:
-        """A name that "module:qualified.name" has in the file."""
+        """What "module:qualified.name" is called."""
         module, _, path = name.partition(":")
         if "<" in path:
             raise Unwritable(f"{path}, which has no name outside the function it is defined in")
-        if module in ("", "__main__", self.home):
-            return path
-        if module == "torch" or module.startswith("torch."):
-            self.imports.setdefault("torch", set())
-            return f"{module}.{path}"
-        self.imports.setdefault(module, set()).add(path.partition(".")[0])
-        return path
+        return f"{module}.{path}" if module == "torch" or module.startswith("torch.") else path
 
-    def _call(self, recipe: Recipe) -> str:
+    def torch(self) -> str:
+        """What the module torch is called."""
+        return "torch"
+
+    def kept(self, number: int, value: Recipe) -> Node:
+        """A value that stands in several places."""
+        return self.node(value)
+
+    def again(self, number: int) -> Node:
+        """One that was written before."""
+        raise Unwritable("one value in several places")
+
+    def instance(self, recipe: Recipe) -> Node:
+        """An object by its attributes."""
+        raise Unwritable(f"an object of {recipe['state'].partition(':')[2]}, by its attributes")
+
+    # -- the kinds of recipes
+
+    def _call(self, recipe: Recipe) -> Node:
         if recipe.get("set"):
             raise Unwritable("a value that is changed after it was made")
-        return f"{self.name(recipe['call'])}({self.arguments(recipe.get('args', ()), recipe.get('kwargs', {}))})"
+        return self.call(self.name(recipe["call"]), recipe.get("args", ()), recipe.get("kwargs", {}))
 
-    def _part(self, recipe: Recipe) -> str:
-        text = self.text(recipe["of"])
+    def _part(self, recipe: Recipe) -> Node:
+        node = self.node(recipe["of"])
         for part in recipe["attr"].split(".") if recipe["attr"] else ():
-            text += f"[{part}]" if part.isdigit() else f".{part}"
-        return text
+            node = layout.behind(node, f"[{part}]" if part.isdigit() else f".{part}")
+        return node
 
-    def _tensor(self, recipe: Recipe) -> str:
+    def _tensor(self, recipe: Recipe) -> Node:
         if recipe["tensor"]["fill"] == "blob":
             raise Unwritable("a tensor whose values are kept in a file")
-        self.imports.setdefault("torch", set())
-        return tensors.source(recipe["tensor"])
+        self.torch()
+        return tensors.source(recipe["tensor"], self.grad)
 
-    def _tuple(self, recipe: Recipe) -> str:
-        return f"({self.items(recipe['tuple'])}{',' if len(recipe['tuple']) == 1 else ''})"
+    def _dict(self, recipe: Recipe) -> Node:
+        return Group("{", [layout.before(f"{self.text(k)}: ", self.node(v)) for k, v in recipe["dict"]], "}")
 
-    def _torch(self, text: str) -> str:
-        self.imports.setdefault("torch", set())
-        return text
+    def _partial(self, recipe: Recipe) -> Node:
+        return self.call(
+            self.name("functools:partial"), [recipe["partial"], *recipe.get("args", ())], recipe.get("kwargs", {})
+        )
+
+
+def _joined(values: list[Any]) -> str:
+    return ", ".join(map(repr, values))
 
 
 _WRITE = {
     "tensor": Writer._tensor,
-    "tuple": Writer._tuple,
-    "dict": lambda w, r: "{" + ", ".join(f"{w.text(k)}: {w.text(v)}" for k, v in r["dict"]) + "}",
-    "set": lambda w, r: f"{{{w.items(r['set'])}}}" if r["set"] else "set()",
-    "size": lambda w, r: w._torch(f"torch.Size({r['size']!r})"),
-    "float": lambda w, r: f'float("{r["float"]}")',
-    "complex": lambda w, r: f"complex({r['complex'][0]!r}, {r['complex'][1]!r})",
-    "slice": lambda w, r: f"slice({w.items(r['slice'])})",
-    "dtype": lambda w, r: w._torch(f"torch.{r['dtype']}"),
-    "device": lambda w, r: w._torch(f'torch.device("{r["device"]}")'),
+    "tuple": lambda w, r: Group("(", w.nodes(r["tuple"]), ")", pair=True),
+    "dict": Writer._dict,
+    "set": lambda w, r: Group("{", w.nodes(r["set"]), "}") if r["set"] else "set()",
+    "size": lambda w, r: f"{w.torch()}.Size({r['size']!r})",
+    "float": lambda w, r: f"float({w.string(r['float'])})",
+    "complex": lambda w, r: f"complex({_joined(r['complex'])})",
+    "slice": lambda w, r: Group("slice(", w.nodes(r["slice"]), ")"),
+    "range": lambda w, r: f"range({_joined(r['range'])})",
+    "dtype": lambda w, r: f"{w.torch()}.{r['dtype']}",
+    "device": lambda w, r: f"{w.torch()}.device({w.string(r['device'])})",
     "global": lambda w, r: w.name(r["global"]),
     "call": Writer._call,
+    "state": lambda w, r: w.instance(r),
     "attr": Writer._part,
+    "eval": lambda w, r: layout.behind(w.node(r["eval"]), ".eval()"),
+    "text": lambda w, r: f"{w.string('x')} * {r['text']}",
+    "from": lambda w, r: w.call(f"{w.name(r['from'])}.from_dict", [r["values"]], {}),
+    "partial": Writer._partial,
+    "ndarray": lambda w, r: layout.behind(w.node(r["ndarray"]), ".numpy()"),
+    "id": lambda w, r: w.kept(r["id"], r["is"]),
+    "ref": lambda w, r: w.again(r["ref"]),
 }

@@ -14,6 +14,7 @@ import torch
 
 Spec = dict[str, Any]
 FEW = 32  # integers that are written out: lengths and offsets mean something
+_DRAWN = ("float16", "bfloat16", "float32", "float64", "complex64", "complex128")
 
 
 def dtype_named(name: str) -> torch.dtype:
@@ -135,49 +136,79 @@ def _pattern(x: torch.Tensor) -> Spec:
         return {"fill": "full", "value": 0.0}
     if not math.isfinite(high):
         return {"fill": "normal"}
-    mean, std = float(x.double().mean()), float(x.double().std()) if x.numel() > 1 else 0.0
+    return floats_like(low, high, float(x.double().mean()), float(x.double().std()) if x.numel() > 1 else 0.0)
+
+
+def floats_like(low: float, high: float, mean: float, std: float) -> Spec:
+    """A fill for floating point numbers of which only this is known."""
     if low >= 0:
         return {"fill": "uniform", "low": round(low, 6), "high": round(high, 6)}
     near = abs(mean) < 0.2 * max(std, 1e-9) and 0.5 < std < 2
     return {"fill": "normal"} if near else {"fill": "normal", "mean": round(mean, 6), "std": round(std, 6)}
 
 
-def source(spec: Spec) -> str:
-    """The tensor as a short expression in Python."""
+def source(spec: Spec, grad: bool = True) -> str:
+    """The tensor as a short expression in Python.  `grad`: it says also whether it requires gradients."""
     shape, dtype = tuple(spec["shape"]), spec["dtype"]
+    compact = tuple(1 if s == 0 else n for n, s in zip(shape, spec.get("strides") or shape, strict=True))
+    text = _filled_source({**spec, "shape": list(compact)}, compact, dtype)
+    if compact != shape:
+        text = f"{_closed(text)}.expand({', '.join(map(str, shape))})"
+    elif spec.get("strides"):
+        text = f"torch.empty_strided({shape!r}, {tuple(spec['strides'])!r}{_dtype(dtype, 'float32')}).copy_({text})"
+    if spec.get("device", "cpu") != "cpu":
+        text = f'{_closed(text)}.to("{spec["device"]}")'
+    requires = grad and bool(spec.get("requires_grad"))
+    if spec.get("parameter"):
+        return f"torch.nn.Parameter({text}{'' if requires else ', requires_grad=False'})"
+    return f"{_closed(text)}.requires_grad_()" if requires else text
+
+
+def _closed(text: str) -> str:
+    """In parentheses where a method could not be called on it."""
+    return (
+        text if re.fullmatch(r"torch\.\w+\([^()]*(\([^()]*\)[^()]*)*\)(\.\w+\([^()]*\))*|\(.*\)", text) else f"({text})"
+    )
+
+
+def _filled_source(spec: Spec, shape: tuple[int, ...], dtype: str) -> str:
     size = repr(shape) if len(shape) != 1 else f"({shape[0]},)"
     plain = ", ".join(map(str, shape)) if shape else "()"
     fill = spec["fill"]
     if fill == "integers":
-        text = f"torch.randint({spec.get('low', 0)}, {max(spec['high'], spec.get('low', 0) + 1)}, {size}{_dtype(dtype, 'int64')})"
-    elif fill == "full":
-        made = {0: "zeros", 1: "ones"}.get(spec["value"] if not isinstance(spec["value"], bool) else int(spec["value"]))
-        text = (
-            f"torch.{made}({plain}{_dtype(dtype, 'float32')})"
-            if made
-            else f"torch.full({size}, {spec['value']!r}{_dtype(dtype, None)})"
+        return f"torch.randint({spec.get('low', 0)}, {max(spec['high'], spec.get('low', 0) + 1)}, {size}{_dtype(dtype, 'int64')})"
+    if fill == "full":
+        made = {0: "zeros", 1: "ones"}.get(spec["value"])
+        if made:
+            return f"torch.{made}({plain}{_dtype(dtype, 'float32')})"
+        return f"torch.full({size}, {spec['value']!r}{_dtype(dtype, {float: 'float32', int: 'int64'}[type(spec['value'])])})"
+    if fill == "values":
+        return f"torch.tensor({spec['values']!r}{_dtype(dtype, 'int64')})"
+    if fill == "arange":
+        scale = spec.get("scale", 1)
+        stop = shape[-1] if shape else 1
+        steps = f"{stop}" if scale == 1 else f"0, {stop * scale}, {scale}"
+        row = f"torch.arange({steps}{_dtype(dtype, 'int64' if isinstance(scale, int) else 'float32')})"
+        return (
+            f"{row}.repeat({', '.join(map(str, [*shape[:-1], 1]))})"
+            if len(shape) > 1
+            else row
+            if shape
+            else f"{row}[0]"
         )
-    elif fill == "values":
-        text = f"torch.tensor({spec['values']!r}{_dtype(dtype, 'int64')})"
-    elif fill == "arange":
-        text = f"torch.arange({shape[-1] if shape else 1}{_dtype(dtype, 'int64')})" + (
-            f".expand({plain})" if len(shape) > 1 else ""
-        )
-    elif fill == "chance":
+    if fill == "chance":
         text = f"torch.rand({plain}) < {spec.get('p', 0.5):.2g}"
-        text = f"({text})" if dtype == "bool" else f"({text}).to(torch.{dtype})"
-    elif fill == "uniform":
+        return f"({text})" if dtype == "bool" else f"({text}).to(torch.{dtype})"
+    if fill == "uniform":
         low, high = spec.get("low", 0.0), spec.get("high", 1.0)
         text = f"torch.rand({plain})" + (f" * {high - low:.4g} + {low:.4g}" if (low, high) != (0.0, 1.0) else "")
-        text = text if dtype == "float32" else f"({text}).to(torch.{dtype})"
-    else:
-        mean, std = spec.get("mean", 0.0), spec.get("std", 1.0)
-        text = f"torch.randn({plain}{_dtype(dtype, 'float32')})"
-        text += f" * {std:.4g}" if std != 1.0 else ""
-        text += f" + {mean:.4g}" if mean else ""
-    if spec.get("requires_grad"):
-        text = f"{text}.requires_grad_()" if re.fullmatch(r"torch\.\w+\(.*\)", text) else f"({text}).requires_grad_()"
-    return text
+        return text if dtype == "float32" else f"{_closed(text)}.to(torch.{dtype})"
+    mean, std = spec.get("mean", 0.0), spec.get("std", 1.0)
+    drawn = dtype in _DRAWN  # else torch cannot draw them
+    text = f"torch.randn({plain}{_dtype(dtype, 'float32') if drawn else ''})"
+    text += f" * {std:.4g}" if std != 1.0 else ""
+    text += f" + {mean:.4g}" if mean else ""
+    return text if drawn else f"{_closed(text)}.to(torch.{dtype})"
 
 
 def _dtype(dtype: str, default: str | None) -> str:

@@ -137,12 +137,12 @@ def _module(keeper: Keeper, value: Any, depth: int) -> Json:
     return found
 
 
-def _json_only(value: Any) -> Any:
+def json_only(value: Any) -> Any:
     """A configuration's own dictionary form, with what JSON has not as text."""
     if isinstance(value, dict):
-        return {str(k): _json_only(v) for k, v in value.items()}
+        return {str(k): json_only(v) for k, v in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_json_only(v) for v in value]
+        return [json_only(v) for v in value]
     return value if isinstance(value, (bool, int, float, str, type(None))) else str(value).removeprefix("torch.")
 
 
@@ -153,7 +153,7 @@ _KINDS: list[tuple[Callable[[Any], bool], Callable[[Keeper, Any, int], Json]]] =
     (lambda v: isinstance(v, torch.dtype), lambda k, v, d: {"dtype": str(v).removeprefix("torch.")}),
     (lambda v: isinstance(v, torch.device), lambda k, v, d: {"device": str(v)}),
     (lambda v: isinstance(v, torch.nn.Module), _module),
-    (_is_config, lambda k, v, d: {"config": reference(type(v)), "values": _json_only(v.to_dict())}),
+    (_is_config, lambda k, v, d: {"config": reference(type(v)), "values": json_only(v.to_dict())}),
     (lambda v: isinstance(v, functools.partial),
      lambda k, v, d: {"partial": k.describe(v.func, d), "args": k.items(v.args, d), "kwargs": k.named(v.keywords, d)}),
     (lambda v: isinstance(v, (type, types.FunctionType, types.BuiltinFunctionType)), lambda k, v, d: {"name": reference(v)}),

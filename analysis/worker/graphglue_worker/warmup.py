@@ -16,6 +16,7 @@ from graphglue_worker import advice, environment, wire
 _PRELOAD = (
     "capture", "compare", "deduced", "facts", "forks", "hooks", "inputs", "job", "judge", "observe", "overlay",
     "positions", "reads", "recorded", "records", "sandbox", "snapshot", "users_compile", "verify",
+    "write_inputs",
 )  # fmt: skip
 # A user's environment may switch off what is measured here.
 _SWITCHES = (

@@ -150,7 +150,7 @@ class Zygote:
 
     def take(self, request: dict[str, Any]) -> None:
         op = request.get("op")
-        if op in ("capture", "verify"):
+        if op in ("capture", "verify", "write_inputs"):
             if isinstance(request.get("file"), str):
                 self.waiting.append(request)
             else:
