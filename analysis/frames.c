@@ -90,9 +90,9 @@ static json_t *names(const gg_str *items, size_t count) {
     return list;
 }
 
-json_t *gg_capture_request_encode(const gg_capture_request *request) {
+static json_t *run_request(const char *op, const gg_capture_request *request) {
     json_t *frame = json_object();
-    json_object_set_new(frame, "op", json_string("capture"));
+    json_object_set_new(frame, "op", json_string(op));
     json_object_set_new(frame, "id", json_integer(request->id));
     json_object_set_new(frame, "file", string(request->file));
     json_object_set_new(frame, "overlay", overlay(request->overlay, request->overlay_count));
@@ -101,6 +101,14 @@ json_t *gg_capture_request_encode(const gg_capture_request *request) {
     json_object_set_new(frame, "deadline_ms", json_integer(request->deadline_ms));
     json_object_set_new(frame, "memory_bytes", json_integer(0));
     return frame;
+}
+
+json_t *gg_capture_request_encode(const gg_capture_request *request) {
+    return run_request("capture", request);
+}
+
+json_t *gg_write_inputs_request_encode(const gg_capture_request *request) {
+    return run_request("write_inputs", request);
 }
 
 json_t *gg_verify_request_encode(const gg_verify_request *request) {

@@ -227,6 +227,9 @@ struct gg_registry;
 gg_site_list gg_sites_group(const gg_entry *entries, size_t entry_count, gg_sources *sources,
                             const struct gg_registry *registry, gg_arena *arena);
 
+/* What a capture found of an entry, in a few words: "one graph", "3 graphs, 4 breaks at 2 sites", "no example inputs". */
+gg_str gg_entry_summary(const gg_entry *entry, const gg_site_list *sites, gg_arena *arena);
+
 /* Where a span of the old text is after a change; false when the change touched its inside (then *span covers what is left). */
 bool gg_span_carry(gg_span *span, gg_change change);
 
@@ -283,6 +286,8 @@ typedef struct gg_capture_request {
     uint32_t deadline_ms;
 } gg_capture_request;
 json_t *gg_capture_request_encode(const gg_capture_request *request); /* new reference */
+/* The same, asking for code that gives the file's example inputs; `entries` and `train` are not read. */
+json_t *gg_write_inputs_request_encode(const gg_capture_request *request); /* new reference */
 
 typedef struct gg_verify_request {
     json_int_t id;

@@ -66,6 +66,15 @@ static gg_span entry_span(const grouping *g, const gg_entry *entry) {
     return line_span(g->text, entry->line && gg_str_is(entry->file, g->path) ? entry->line : 1);
 }
 
+/* The line that names the entry's class or function, below its decorators. */
+static gg_span name_span(const grouping *g, const gg_tree *tree, const gg_entry *entry) {
+    gg_span span = entry_span(g, entry);
+    TSNode whole = tree ? gg_node_ancestor(gg_node_at(tree, span), "decorated_definition") : (TSNode){0};
+    if (ts_node_is_null(whole) || gg_node_span(whole).start != span.start) return span;
+    TSNode definition = ts_node_child_by_field_name(whole, "definition", 10);
+    return ts_node_is_null(definition) ? span : line_span(g->text, ts_node_start_point(definition).row + 1);
+}
+
 static const gg_entry *entry_named(const gg_findings *f, gg_str name) {
     for (size_t i = 0; i < f->entry_count; i++)
         if (gg_str_equal(f->entries[i].name, name)) return &f->entries[i];
@@ -117,6 +126,8 @@ static void group(void *data) {
         f->local[i] = gg_str_is(site->file, g->path);
         f->site_spans[i] = f->local[i] ? site->span : entry ? entry_span(g, entry) : line_span(g->text, 1);
     }
+    f->entry_spans = GG_ARENA_ARRAY(arena, gg_span, f->entry_count);
+    for (size_t i = 0; i < f->entry_count; i++) f->entry_spans[i] = name_span(g, f->tree, &f->entries[i]);
     find_problems(g, f);
 }
 
@@ -153,6 +164,8 @@ static void on_grouped(void *data) {
     free_capture(c);
     if (session->pulls && GG_HAS(session, PULL_REFRESH))
         gg_request_take(session, "workspace/diagnostic/refresh", NULL, NULL, NULL);
+    if (document && GG_HAS(session, LENS_REFRESH))
+        gg_request_take(session, "workspace/codeLens/refresh", NULL, NULL, NULL);
     if (once_more) gg_capture_start(document);
 }
 
@@ -177,7 +190,7 @@ static void start_grouping(gg_capture *c) {
 static void on_break(gg_capture *c, const json_t *frame) {
     const char *name = json_string_value(json_object_get(frame, "entry"));
     if (c->partial == NULL)
-        c->partial = json_pack("{s:s, s:s, s:s, s:i, s:[], s:[]}", "name", name ? name : "", "inputs", "none", "status",
+        c->partial = json_pack("{s:s, s:s, s:s, s:i, s:[], s:[]}", "name", name ? name : "", "inputs", "", "status",
                                "breaks", "graphs", 0, "ops", "breaks");
     json_array_append(json_object_get(c->partial, "breaks"), json_object_get(frame, "break"));
     gg_progress_say(c->progress, "graph breaks found");
@@ -234,7 +247,7 @@ static void fail_at_once(gg_document *document, const char *why) {
     start_grouping(c);
 }
 
-static size_t overlay_of(const gg_session *session, gg_overlay_file **out) {
+size_t gg_overlay_of(const gg_session *session, gg_overlay_file **out) {
     *out = gg_calloc(session->documents.len, sizeof(gg_overlay_file));
     size_t count = 0;
     for (size_t i = 0; i < session->documents.len; i++) {
@@ -269,7 +282,7 @@ void gg_capture_start(gg_document *document) {
         return;
     }
     gg_overlay_file *overlay;
-    size_t count = overlay_of(session, &overlay);
+    size_t count = gg_overlay_of(session, &overlay);
     gg_capture *c = gg_calloc(1, sizeof(gg_capture));
     *c = (gg_capture){.document = document,
                       .session = session,

@@ -31,6 +31,7 @@ typedef struct gg_findings {
     gg_problem *problems;
     size_t problem_count;
     gg_entry *entries;
+    gg_span *entry_spans; /* the line of its class or function */
     size_t entry_count;
 } gg_findings;
 
@@ -67,7 +68,7 @@ typedef struct gg_document {
     gg_tree *tree;              /* of an older or the same text */
     gg_noted_list tree_changes; /* since tree */
     gg_findings *findings;
-    gg_mark *marks;               /* sites, then problems */
+    gg_mark *marks;               /* sites, then problems, then entries */
     uint64_t generation;          /* of findings and marks together: names a pull result */
     uint64_t findings_generation; /* of findings: dates a code action */
     bool dirty;                   /* must be published */

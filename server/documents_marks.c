@@ -20,11 +20,13 @@ void gg_findings_unref(gg_findings **findings) {
 }
 
 static size_t mark_count(const gg_findings *f) {
-    return f ? f->sites.len + f->problem_count : 0;
+    return f ? f->sites.len + f->problem_count + f->entry_count : 0;
 }
 
 static gg_span captured_span(const gg_findings *f, size_t i) {
-    return i < f->sites.len ? f->site_spans[i] : f->problems[i - f->sites.len].span;
+    if (i < f->sites.len) return f->site_spans[i];
+    i -= f->sites.len;
+    return i < f->problem_count ? f->problems[i].span : f->entry_spans[i - f->problem_count];
 }
 
 static void carry(gg_mark *mark, gg_noted noted) {

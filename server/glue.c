@@ -115,13 +115,8 @@ static void on_edits(void *data) {
         finish(glue, GG_EFAILED, workspace->error, GG_STR_NULL);
         return;
     }
-    gg_overlay_file *original = gg_calloc(session->documents.len, sizeof(gg_overlay_file));
-    size_t count = 0;
-    for (size_t i = 0; i < session->documents.len; i++) {
-        gg_document *d = session->documents.items[i];
-        if (d->path == NULL || !d->python || d->lost) continue;
-        original[count++] = (gg_overlay_file){gg_str_from(d->path), gg_text_bytes(gg_document_text(d))};
-    }
+    gg_overlay_file *original;
+    size_t count = gg_overlay_of(session, &original);
     gg_overlay_file edited = {gg_str_from(document->path), gg_text_bytes(glue->edited)};
     gg_verify_request request = {.file = edited.file,
                                  .original = original,

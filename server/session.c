@@ -171,7 +171,7 @@ void gg_session_ask_settings(gg_session *session) {
 
 bool gg_session_quiet(const gg_session *session) {
     return session->asking == 0 && session->jobs == 0 && session->captures == 0 && session->glues == 0 &&
-           !uv_is_active((const uv_handle_t *)&session->flush);
+           session->writings == 0 && !uv_is_active((const uv_handle_t *)&session->flush);
 }
 
 static void on_flush(uv_timer_t *timer) {
@@ -232,7 +232,7 @@ static void on_leave(uv_timer_t *timer) {
         gg_log(GG_LOG_WARNING, "left with work unfinished: %u jobs, %u captures", session->jobs, session->captures);
         _exit(session->exit_status);
     }
-    if (session->jobs || session->captures || session->glues || session->closing_workers) return;
+    if (session->jobs || session->captures || session->glues || session->writings || session->closing_workers) return;
     close_all(session);
     uv_unref((uv_handle_t *)timer); /* it still fires while something else keeps the loop alive */
 }

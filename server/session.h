@@ -78,7 +78,7 @@ struct gg_session {
     json_int_t next_id;
     GG_LIST(struct gg_job *) waiting_jobs;
     unsigned running_jobs;
-    unsigned jobs, captures, glues, closing_workers;
+    unsigned jobs, captures, glues, writings, closing_workers;
     unsigned asking; /* workspace/configuration is awaited: captures wait for it, it may name another interpreter */
     uv_timer_t flush, parent_watch, leave;
     uv_prepare_t prepare;
@@ -195,6 +195,26 @@ void gg_glue_cancel(gg_glue *glue); /* its done follows */
 void gg_glue_refuse(gg_call *call, int error, const char *message);
 /* {"documentChanges"|"changes": …}; new reference. */
 json_t *gg_workspace_edit_json(const gg_session *session, const gg_document *document, const gg_edits *edits);
+
+/* Texts of all open Python files; the caller frees *out, whose entries borrow from the documents. */
+size_t gg_overlay_of(const gg_session *session, gg_overlay_file **out);
+
+/* ---- written inputs -------------------------------------------------------------------------------------------------------------- */
+typedef struct gg_written_inputs {
+    int error;           /* 0, or GG_ESTALE / GG_ECANCELED / GG_EFAILED */
+    const char *message; /* when error */
+    gg_document *document;
+    const gg_edits *edits; /* when no error; spans in the document's text */
+    gg_str words;          /* when no error: what could not be written; "" when all was */
+} gg_written_inputs;
+typedef void (*gg_written_inputs_done)(void *data, const gg_written_inputs *result);
+typedef struct gg_writing gg_writing;
+/* Example inputs for the document, as code; done is called once, from a later turn.  NULL with err when it cannot begin. */
+gg_writing *gg_writing_start(gg_document *document, gg_written_inputs_done done, void *data, gg_error *err);
+void gg_writing_cancel(gg_writing *writing); /* its done follows */
+/* Of the worker's `inputs` frame: its edits, and what the user must be told.  The texts borrow from it. */
+int gg_inputs_edits(gg_edits *out, const gg_text *text, const json_t *answer, gg_error *err) GG_MUST_USE;
+gg_str gg_inputs_words(const json_t *answer, gg_arena *arena);
 
 void gg_publish_dirty(gg_session *session);
 json_t *gg_diagnostics_json(const gg_document *document);

@@ -1,4 +1,5 @@
-/* workspace/executeCommand: capture a file, glue a site (for clients that cannot resolve edits), status.  Loop thread only. */
+/* workspace/executeCommand: capture a file, glue a site (for clients that cannot resolve edits), write inputs,
+ * status.  Loop thread only. */
 #include "server/on/on.h"
 
 typedef struct gluing {
@@ -7,11 +8,29 @@ typedef struct gluing {
     gg_glue *glue;
 } gluing;
 
+typedef struct writing {
+    gg_session *session;
+    gg_call *call; /* NULL once canceled */
+    gg_writing *writing;
+} writing;
+
 static void on_applied(void *data, const json_t *result, const json_t *error) {
     gg_session *session = data;
     if (error || !json_is_true(json_object_get(result, "applied")))
         if (session->state == GG_STATE_INITIALIZED)
             gg_show_message(session, 2, "graphglue: the editor did not apply the edit");
+}
+
+/* A client that applies nothing itself still gets the edit, as the command's result. */
+static void propose(gg_call *call, const char *label, json_t *edit_take) {
+    gg_session *session = call->session;
+    if (!GG_HAS(session, APPLY_EDIT)) {
+        gg_call_reply_take(call, edit_take);
+        return;
+    }
+    gg_request_take(session, "workspace/applyEdit", json_pack("{s:s, s:o}", "label", label, "edit", edit_take),
+                    on_applied, session);
+    gg_call_reply_take(call, json_null());
 }
 
 static void on_glued(void *data, const gg_glue_result *result) {
@@ -24,14 +43,7 @@ static void on_glued(void *data, const gg_glue_result *result) {
         gg_glue_refuse(call, result->error, result->message);
         return;
     }
-    json_t *edit = gg_workspace_edit_json(session, result->document, result->edits);
-    if (GG_HAS(session, APPLY_EDIT)) {
-        gg_request_take(session, "workspace/applyEdit",
-                        json_pack("{s:s, s:o}", "label", "Glue this graph", "edit", edit), on_applied, session);
-        gg_call_reply_take(call, json_null());
-    } else {
-        gg_call_reply_take(call, edit); /* a client that applies nothing itself still gets it */
-    }
+    propose(call, "Glue this graph", gg_workspace_edit_json(session, result->document, result->edits));
 }
 
 static void on_cancel(gg_call *call) {
@@ -52,6 +64,47 @@ static void glue(gg_session *session, gg_call *call, const json_t *data) {
         return;
     }
     gg_free(g);
+    gg_glue_refuse(call, err.code, err.message);
+}
+
+static void on_written(void *data, const gg_written_inputs *result) {
+    writing *w = data;
+    gg_session *session = w->session;
+    gg_call *call = w->call;
+    gg_free(w);
+    if (call == NULL) return;
+    if (result->error) {
+        gg_glue_refuse(call, result->error, result->message);
+        return;
+    }
+    if (result->words.len) gg_show_message(session, 3, "graphglue: %.*s", GG_STR_ARG(result->words));
+    propose(call, "Write example inputs", gg_workspace_edit_json(session, result->document, result->edits));
+}
+
+static void on_writing_cancel(gg_call *call) {
+    writing *w = call->work;
+    w->call = NULL;
+    gg_writing_cancel(w->writing);
+}
+
+static void write_inputs(gg_session *session, gg_call *call, const json_t *argument) {
+    const char *uri = json_string_value(argument);
+    gg_document *document = uri ? gg_document_find(session, gg_str_from(uri)) : NULL;
+    gg_error err = {0};
+    if (document == NULL) {
+        gg_call_fail(call, GG_EPARAMS, "params.arguments[0] wants the URI of an open document");
+        return;
+    }
+    writing *w = gg_calloc(1, sizeof(writing));
+    w->session = session;
+    w->call = call;
+    call->work = w;
+    w->writing = gg_writing_start(document, on_written, w, &err);
+    if (w->writing) {
+        call->on_cancel = on_writing_cancel;
+        return;
+    }
+    gg_free(w);
     gg_glue_refuse(call, err.code, err.message);
 }
 
@@ -80,6 +133,8 @@ GG_HANDLER(gg_on_execute_command) {
         glue(session, call, first);
     else if (gg_str_is(p->command, "graphglue.capture"))
         capture(session, call, first);
+    else if (gg_str_is(p->command, "graphglue.writeInputs"))
+        write_inputs(session, call, first);
     else if (gg_str_is(p->command, "graphglue.status"))
         gg_call_reply_take(call, gg_status_json(session));
     else

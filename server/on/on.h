@@ -17,6 +17,7 @@ GG_HANDLER(gg_on_initialize);
 GG_HANDLER(gg_on_initialized);
 GG_HANDLER(gg_on_shutdown);
 GG_HANDLER(gg_on_code_action);
+GG_HANDLER(gg_on_code_lens);
 GG_HANDLER(gg_on_diagnostic);
 GG_HANDLER(gg_on_did_change);
 GG_HANDLER(gg_on_did_close);

@@ -21,10 +21,11 @@ json_t *gg_status_json(gg_session *session) {
                                           (json_int_t)rows[i].max_us));
     int handles = 0;
     uv_walk(&session->loop, count_handle, &handles);
-    return json_pack("{s:o, s:I, s:I, s:i, s:i, s:i, s:i, s:i, s:i}", "methods", methods, "stalls",
+    return json_pack("{s:o, s:I, s:I, s:i, s:i, s:i, s:i, s:i, s:i, s:i}", "methods", methods, "stalls",
                      (json_int_t)session->stalls, "longest_turn_us", (json_int_t)session->longest_turn_us, "documents",
                      (int)session->documents.len, "jobs", (int)session->jobs, "captures", (int)session->captures,
-                     "verifications", (int)session->glues, "pending", (int)session->calls.len, "handles", handles);
+                     "verifications", (int)session->glues, "writings", (int)session->writings, "pending",
+                     (int)session->calls.len, "handles", handles);
 }
 
 GG_HANDLER(gg_on_status) {

@@ -146,6 +146,7 @@ class Client(LanguageClient):
         self.refuse_edits = False
         self.unread: list[str] = []
         self.ended = False
+        self.lens_refreshes = 0
         self.may_stall = False  # only for what is known to take longer, and said by the test
         self._changed = asyncio.Event()
 
@@ -161,6 +162,10 @@ class Client(LanguageClient):
             self.apply(params.edit)
             self.applied.append(params)
             return types.ApplyWorkspaceEditResult(applied=True)
+
+        @self.feature(types.WORKSPACE_CODE_LENS_REFRESH)
+        def _(*_: Any) -> None:
+            self.lens_refreshes += 1
 
         @self.feature(types.CLIENT_REGISTER_CAPABILITY)
         def _(params: types.RegistrationParams) -> None:
@@ -348,8 +353,8 @@ def assert_status(status: Any, busy: bool = False, may_stall: bool = False) -> N
     longest_turns.append((values["longest_turn_us"], os.environ.get("PYTEST_CURRENT_TEST", "")))
     assert may_stall or values["stalls"] == 0, values
     if not busy:
-        left = {key: values[key] for key in ("pending", "jobs", "captures", "verifications")}
-        assert left == {"pending": 1, "jobs": 0, "captures": 0, "verifications": 0}, values
+        left = {key: values[key] for key in ("pending", "jobs", "captures", "verifications", "writings")}
+        assert left == {"pending": 1, "jobs": 0, "captures": 0, "verifications": 0, "writings": 0}, values
 
 
 def plain(value: Any) -> Any:
@@ -362,9 +367,14 @@ def plain(value: Any) -> Any:
 
 
 def capabilities(
-    weak: bool = False, encodings: Sequence[str] | None = None, pull: bool = False, refresh: bool = True
+    weak: bool = False,
+    encodings: Sequence[str] | None = None,
+    pull: bool = False,
+    refresh: bool = True,
+    lens: bool = False,
 ) -> types.ClientCapabilities:
-    """Those of a capable editor, or of one that has neither resolve, progress nor Markdown; `pull`: it asks for diagnostics."""
+    """Those of a capable editor, or of one that has neither resolve, progress nor Markdown; `pull`: it asks for diagnostics;
+    `lens`: for code lenses again, when told to."""
     general = types.GeneralClientCapabilities(
         position_encodings=[types.PositionEncodingKind(e) for e in encodings] if encodings else None
     )
@@ -390,6 +400,7 @@ def capabilities(
             configuration=True,
             workspace_folders=True,
             diagnostics=types.DiagnosticWorkspaceClientCapabilities(refresh_support=refresh) if pull else None,
+            code_lens=types.CodeLensWorkspaceClientCapabilities(refresh_support=True) if lens else None,
             workspace_edit=types.WorkspaceEditClientCapabilities(document_changes=True),
         ),
         text_document=types.TextDocumentClientCapabilities(
