@@ -84,9 +84,14 @@ class Clock:
             signal.signal(signal.SIGPROF, old)
 
 
-def deduce(target: Any, home: types.ModuleType | None, seconds: float = CEILING_S) -> Plan | Refusal:
-    """Inputs for a module class, or a module or function that `home` holds under its own name.  Runs user code: call it in a fork."""
-    return _Deduction(target, home or sys.modules.get(getattr(target, "__module__", "")), seconds).run()
+def deduce(
+    target: Any, home: types.ModuleType | None, seconds: float = CEILING_S, held: str | None = None
+) -> Plan | Refusal:
+    """Inputs for a module class, or for a module or function that `home` holds.  Runs user code: call it in a fork.
+
+    `held`: the name, dotted, by which `home` holds it, where that is not its own."""
+    home = home or sys.modules.get(getattr(target, "__module__", ""))
+    return _Deduction(target, home, seconds, held).run()
 
 
 @dataclass
@@ -94,6 +99,7 @@ class _Deduction:
     target: Any
     home: types.ModuleType | None
     seconds: float
+    held: str | None = None
     reasons: list[str] = field(default_factory=list)
 
     def run(self) -> Plan | Refusal:
@@ -119,8 +125,9 @@ class _Deduction:
 
     def _alone(self) -> Plan | None:
         if not isinstance(self.target, type):
-            recipe = {"global": f"{self.target.__module__}:{self.target.__qualname__}"}
-            search = Search(self.target, self.target, self.maker)
+            home = self.home.__name__ if self.held and self.home else self.target.__module__
+            recipe = {"global": f"{home}:{self.held or self.target.__qualname__}"}
+            search = Search(self.target, getattr(self.target, "forward", self.target), self.maker)
             found = self._plan(recipe, search, "alone") if search.run(_ROUNDS[-1]) else None
             self._note(search.reason if found is None else None)
             return found

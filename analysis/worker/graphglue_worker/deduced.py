@@ -1,4 +1,4 @@
-"""Entries of a file that gives no inputs: its module classes and compiled functions, with inputs that are deduced when they are wanted.
+"""Entries of a file that gives no inputs: its module classes and what it compiles, with inputs that are deduced when they are wanted.
 
 A deduction runs in a fork of its own and gives a plan of plain values.  Plans found before are tried first: the same entry then runs on the same
 inputs from one capture to the next, and an edit is verified on those that the original ran on.
@@ -40,7 +40,7 @@ class Budget:
 def entries(module: types.ModuleType, train: bool, plans: Plans, fixed: bool = False) -> list[Entry]:
     """One entry for each target of the file; `plans` is read, and gets what is found.  `fixed`: nothing is looked for."""
     budget = Budget()
-    found = [entry_for(module, obj, train, plans, budget) for obj in targets(module)]
+    found = [entry_for(module, target, train, plans, budget) for target in targets(module)]
     for entry in found if fixed else ():
         entry.prepare = None
         if known := plans.get(entry.name):
@@ -48,34 +48,64 @@ def entries(module: types.ModuleType, train: bool, plans: Plans, fixed: bool = F
     return found
 
 
-def targets(module: types.ModuleType) -> list[Any]:
-    """Module classes of the file, and functions and modules that it compiles, in the order of their definition, those inside others last."""
-    found: dict[int, Any] = {}
-    waiting = list(vars(module).values())
+@dataclasses.dataclass
+class Target:
+    """What of a file may be captured.
+
+    `held`: by which name, dotted, the file's module holds it; None: by none, or it wants an object to be called on, so that nothing can be tried."""
+
+    of: Any
+    name: str
+    held: str | None
+    file: str | None
+    line: int | None
+
+
+def targets(module: types.ModuleType) -> list[Target]:
+    """Module classes of the file, and what it compiles at its top, in the order of their definition."""
+    found: dict[int, Target] = {}
+    waiting = list(vars(module).items())
     while waiting:
-        obj = waiting.pop(0)
+        name, obj = waiting.pop(0)
         if getattr(obj, "__module__", None) != module.__name__ or id(obj) in found:
             continue
         if surroundings.is_entry_class(obj) or (inspect.isfunction(obj) and users_compile.is_compiled(obj)):
-            found[id(obj)] = obj
+            found[id(obj)] = _target(module, obj, name, *source_of(obj))
         if isinstance(obj, type):  # classes that are defined in it
             inner = f"{obj.__qualname__}."
-            waiting += [v for v in vars(obj).values() if isinstance(v, type) and v.__qualname__.startswith(inner)]
-    return list(found.values())
+            waiting += [
+                (n, v) for n, v in vars(obj).items() if isinstance(v, type) and v.__qualname__.startswith(inner)
+            ]
+    for site in users_compile.sites(getattr(module, "__file__", None) or ""):
+        of = site.compiled
+        known = {id(of), id(type(of))} & {*found, *(id(inspect.unwrap(t.of)) for t in found.values())}
+        if callable(of) and not known:
+            name = next((n for n, held in vars(module).items() if held is of), None)
+            found[id(of)] = _target(module, of, name, site.file, site.line)
+    return sorted(found.values(), key=lambda target: target.line or 0)
 
 
-def entry_for(module: types.ModuleType, obj: Any, train: bool, plans: Plans, budget: Budget) -> Entry:
+def _target(module: types.ModuleType, obj: Any, name: str | None, file: str | None, line: int | None) -> Target:
+    own = getattr(obj, "__qualname__", None)
+    held: Any = module
+    for part in own.split(".") if own else ():
+        held = inspect.getattr_static(held, part, None)
+    if held is obj or isinstance(held, staticmethod) and held.__func__ is obj:
+        method = "." in own and inspect.isfunction(held)
+        return Target(obj, own, None if method else own, file, line)
+    return Target(obj, name or qualified_name(obj), name, file, line)
+
+
+def entry_for(module: types.ModuleType, target: Target, train: bool, plans: Plans, budget: Budget) -> Entry:
     """The entry of one target; its inputs are looked for by `prepare`."""
-    file, line = source_of(obj)
-    name = qualified_name(obj)
-    cls = name if isinstance(obj, type) else None
-    entry = Entry(name, "none", None, cls, file, line, f"no example inputs: {HELP}")
+    cls = target.name if isinstance(target.of, type) else None
+    entry = Entry(target.name, "none", None, cls, target.file, target.line, f"no example inputs: {HELP}")
 
     def prepare() -> None:
         entry.prepare = None
-        known = plans.get(name)
-        plan = find(module, obj, Plan(**known) if known else None, budget)
-        plans[name] = dataclasses.asdict(plan) if isinstance(plan, Plan) else None
+        known = plans.get(target.name)
+        plan = find(module, target, Plan(**known) if known else None, budget)
+        plans[target.name] = dataclasses.asdict(plan) if isinstance(plan, Plan) else None
         if isinstance(plan, Plan):
             _set(entry, plan, module, train)
         else:
@@ -84,7 +114,7 @@ def entry_for(module: types.ModuleType, obj: Any, train: bool, plans: Plans, bud
                 f"no inputs were given and none could be deduced: {plan.reason}. To have it captured, {HELP}"
             )
 
-    entry.prepare = prepare
+    entry.prepare = prepare if target.held is not None else None
     return entry
 
 
@@ -95,7 +125,7 @@ def _set(entry: Entry, plan: Plan, module: types.ModuleType, train: bool) -> Non
     entry.given = lambda: sources.Given(fn, plan.args, plan.kwargs)
 
 
-def find(module: types.ModuleType, obj: Any, known: Plan | None, budget: Budget) -> Plan | Refusal:
+def find(module: types.ModuleType, target: Target, known: Plan | None, budget: Budget) -> Plan | Refusal:
     """A plan that runs: the known one, or a new one."""
     if known is not None and forks.run(lambda: _runs(known, module), _deadline(deduce.CEILING_S), quiet=True) is True:
         return known
@@ -104,7 +134,7 @@ def find(module: types.ModuleType, obj: Any, known: Plan | None, budget: Budget)
         return Refusal(f"the {FILE_SECONDS:g} s that a file gets for it are used up")
     before = _children_seconds()
     parent = os.getpid()
-    found = forks.run(lambda: _deduce(obj, module, seconds, parent), _deadline(seconds), quiet=True)
+    found = forks.run(lambda: _deduce(target, module, seconds, parent), _deadline(seconds), quiet=True)
     budget.seconds -= _children_seconds() - before
     if not isinstance(found, forks.Lost):
         return found
@@ -122,13 +152,13 @@ def _deadline(seconds: float) -> forks.Deadline:
     return forks.Deadline(int(seconds * 1000 * WALL_FACTOR))
 
 
-def _deduce(obj: Any, module: types.ModuleType, seconds: float, parent: int) -> Plan | Refusal:
+def _deduce(target: Target, module: types.ModuleType, seconds: float, parent: int) -> Plan | Refusal:
     if os.getpid() != parent:  # else the limits would be the job's
         soft, hard = resource.getrlimit(resource.RLIMIT_AS)
         if soft != resource.RLIM_INFINITY:  # with CUDA, addresses say nothing about memory
             resource.setrlimit(resource.RLIMIT_AS, (min(soft, forks.virtual_bytes() + MEMORY_BYTES), hard))
         limit_seconds(seconds)
-    return deduce.deduce(obj, module, seconds)
+    return deduce.deduce(target.of, module, seconds, target.held)
 
 
 def limit_seconds(seconds: float) -> None:

@@ -6,7 +6,10 @@ Replaced before user code is imported, so that ``from torch import compile`` get
 import contextlib
 import functools
 import inspect
+import sys
 from collections.abc import Callable
+from dataclasses import dataclass
+from types import FrameType
 from typing import Any
 
 import torch
@@ -22,6 +25,18 @@ _compile = torch.compile
 _optimize = torch._dynamo.optimize
 _elsewhere: list[tuple[Any, dict[str, Any]]] = []  # of callables that take no attributes, as bound methods
 _whole: set[tuple[str, str]] = set()  # (file, function) of those compiled with fullgraph=True
+
+
+@dataclass
+class Site:
+    """A place at the top of a file, or in a class there, that compiles something."""
+
+    compiled: Any
+    file: str
+    line: int
+
+
+_sites: list[Site] = []
 
 
 def compiled(fn: Any, backend: Callable[..., Any], respecting: dict[str, Any]) -> Callable[..., Any]:
@@ -71,6 +86,9 @@ def _keeping_optimize(backend: Any = "inductor", nopython: bool = False, **optio
 def _keep(fn: Any, options: dict[str, Any]) -> None:
     if options.get("disable"):
         return
+    site = _site(fn, sys._getframe(1))
+    if site is not None:
+        _sites.append(site)
     try:
         setattr(fn, _OPTIONS, options)
     except AttributeError:
@@ -78,6 +96,22 @@ def _keep(fn: Any, options: dict[str, Any]) -> None:
     code = getattr(inspect.unwrap(fn), "__code__", None)  # of a module other instances share it
     if options.get("fullgraph") and code is not None:
         _whole.add((code.co_filename, positions.function_name(code)))
+
+
+def _site(fn: Any, frame: FrameType | None) -> Site | None:
+    while frame is not None and frame.f_code.co_filename == __file__:
+        frame = frame.f_back
+    caller = frame
+    while frame is not None and frame.f_code.co_name != "<module>" and not frame.f_code.co_flags & inspect.CO_OPTIMIZED:
+        frame = frame.f_back  # out of the bodies of classes
+    if caller is None or frame is None or frame.f_code.co_name != "<module>":
+        return None
+    return Site(fn, caller.f_code.co_filename, caller.f_lineno)
+
+
+def sites(file: str) -> list[Site]:
+    """What was compiled at the top of a file while it was imported, in that order."""
+    return [site for site in _sites if site.file == file]
 
 
 def is_compiled(fn: Any) -> bool:
