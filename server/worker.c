@@ -32,8 +32,8 @@ static void tell_state(gg_worker *worker, gg_worker_state state) {
     if (worker->on_state && !worker->closing) worker->on_state(worker->data, worker);
 }
 
-static void maybe_closed(gg_worker *worker) {
-    if (!worker->closing || worker->open_timers || worker->open_processes) return;
+void gg__worker_maybe_closed(gg_worker *worker) {
+    if (!worker->closing || worker->open_timers || worker->open_processes || worker->open_readings) return;
     void (*closed)(void *) = worker->closed;
     void *data = worker->closed_data;
     for (size_t i = 0; i < GG_COUNT(worker->texts); i++) gg_free(worker->texts[i]);
@@ -185,7 +185,7 @@ static void on_lost(void *data, const char *why, bool never_began) {
 static void on_process_closed(void *data) {
     gg_worker *worker = data;
     worker->open_processes--;
-    maybe_closed(worker);
+    gg__worker_maybe_closed(worker);
 }
 
 /* ---- start ----------------------------------------------------------------------------------------------------------------- */
@@ -268,7 +268,7 @@ gg_worker *gg_worker_new(uv_loop_t *loop, const gg_worker_options *options) {
 static void on_timer_closed(uv_handle_t *handle) {
     gg_worker *worker = handle->data;
     worker->open_timers--;
-    maybe_closed(worker);
+    gg__worker_maybe_closed(worker);
 }
 
 void gg_worker_close(gg_worker *worker, void (*done)(void *data), void *data) {

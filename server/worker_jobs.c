@@ -2,6 +2,7 @@
  *
  * A job is written when all before it are done, so that a crash loses only the one that ran.  A job that was written but not begun when the
  * process died is sent once more, to the next one.  A callback may submit, cancel or close: nothing is held across it but the worker. */
+#include "server/recorded.h"
 #include "server/worker_parts.h"
 
 enum { MAX_SENDS = 2, DEFAULT_DEADLINE_MS = 60000 };
@@ -74,8 +75,8 @@ void gg__jobs_write(gg_worker *worker) {
     if (worker->process == NULL || worker->info.state != GG_WORKER_READY || worker->closing) return;
     if (worker->jobs.len) {
         gg__job *first = &worker->jobs.items[0];
-        if (first->state != GG__JOB_WAITING || first->canceled || first->refusal)
-            return; /* it runs, or is answered soon */
+        if (first->state != GG__JOB_WAITING || first->canceled || first->refusal || first->reading)
+            return; /* it runs, is answered soon, or will be ready soon */
         gg_buf copy;
         gg_buf_init(&copy, first->request.max);
         gg_buf_append(&copy, gg_buf_str(&first->request));
@@ -105,6 +106,72 @@ void gg__jobs_frame(gg_worker *worker, const char *op, const json_t *frame) {
     job->on_frame(job->data, op, frame);
 }
 
+/* ---- requests ------------------------------------------------------------------------------------------------------------- */
+
+static void encode(gg__job *job, const json_t *request) {
+    if (gg_worker_frame_write(&job->request, request, NULL) == 0) return;
+    job->refusal = gg_str_dup(gg_str_from("the open buffers are too large to be sent to the worker: with all of them a "
+                                          "request is over the limit of 64 MiB. Close some, or save them"));
+    gg_buf_clear(&job->request);
+}
+
+/* The job can be sent, or is refused. */
+static void on_prepared(gg_worker *worker, const gg__job *job) {
+    if (job->refusal)
+        gg__jobs_answer(worker);
+    else if (worker->process == NULL)
+        gg__worker_wanted(worker);
+    else
+        gg__jobs_write(worker);
+}
+
+/* What was recorded for a job's file lies here, and the worker elsewhere: it is sent along.  Read on libuv's threads; outlives its job when
+ * that is canceled. */
+typedef struct reading {
+    uv_work_t work;
+    gg_worker *worker;
+    json_int_t job;
+    json_t *request, *recorded;
+    gg_remote remote; /* its own */
+    char *file;
+} reading;
+
+static void on_read(uv_work_t *work) {
+    reading *r = work->data;
+    r->recorded = gg_recorded_read(r->file, &r->remote);
+}
+
+static void on_reading_done(uv_work_t *work, int status) {
+    reading *r = work->data;
+    gg_worker *worker = r->worker;
+    size_t index = find_job(worker, r->job);
+    (void)status;
+    worker->open_readings--;
+    if (index != SIZE_MAX) {
+        gg__job *job = &worker->jobs.items[index];
+        job->reading = false;
+        if (r->recorded) json_object_set(r->request, "recorded", r->recorded);
+        encode(job, r->request);
+        on_prepared(worker, job);
+    }
+    json_decref(r->request);
+    json_decref(r->recorded);
+    gg_remote_clear(&r->remote);
+    gg_free(r->file);
+    gg_free(r);
+    gg__worker_maybe_closed(worker);
+}
+
+static void start_reading(gg_worker *worker, const gg__job *job, const char *file, json_t *request) {
+    reading *r = gg_calloc(1, sizeof(reading));
+    *r = (reading){
+        .worker = worker, .job = job->id, .request = json_incref(request), .file = gg_str_dup(gg_str_from(file))};
+    r->work.data = r;
+    gg_remote_copy(&r->remote, &worker->remote);
+    worker->open_readings++;
+    uv_queue_work(worker->loop, &r->work, on_read, on_reading_done);
+}
+
 /* ---- public ---------------------------------------------------------------------------------------------------------------- */
 
 json_int_t gg_worker_submit(gg_worker *worker, json_t *request_take, gg_worker_on_frame on_frame, void *data) {
@@ -119,22 +186,18 @@ json_int_t gg_worker_submit(gg_worker *worker, json_t *request_take, gg_worker_o
     added.deadline_ms = (uint32_t)json_integer_value(json_object_get(request_take, "deadline_ms"));
     if (added.deadline_ms == 0) added.deadline_ms = DEFAULT_DEADLINE_MS;
     gg_buf_init(&added.request, GG_MAX_WORKER_FRAME_BYTES + 4);
-    if (worker->remote.command.len && gg_remote_request(&worker->remote, request_take, &err) != 0) {
+    const char *name = json_string_value(json_object_get(request_take, "file"));
+    char *file = gg_str_dup(gg_str_from(name ? name : ""));
+    bool far = worker->remote.command.len > 0;
+    if (far && gg_remote_request(&worker->remote, request_take, &err) != 0)
         added.refusal = gg_str_dup(gg_str_from(err.message));
-    } else if (gg_worker_frame_write(&added.request, request_take, &err) != 0) {
-        added.refusal =
-            gg_str_dup(gg_str_from("the open buffers are too large to be sent to the worker: with all of them a "
-                                   "request is over the limit of 64 MiB. Close some, or save them"));
-        gg_buf_clear(&added.request);
-    }
-    json_decref(request_take);
+    added.reading = far && added.refusal == NULL;
+    if (!far) encode(&added, request_take);
     gg_list_push(&worker->jobs, added);
-    if (added.refusal)
-        gg__jobs_answer(worker);
-    else if (worker->process == NULL)
-        gg__worker_wanted(worker);
-    else if (worker->jobs.len == 1)
-        gg__jobs_write(worker);
+    if (added.reading) start_reading(worker, &added, file, request_take);
+    on_prepared(worker, &added);
+    gg_free(file);
+    json_decref(request_take);
     return added.id;
 }
 

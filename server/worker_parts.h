@@ -16,6 +16,7 @@ typedef struct gg__job {
     gg__job_state state;
     gg_buf request; /* the frame; kept until the job was begun, for another process */
     char *refusal;  /* why it cannot be sent; NULL: it can */
+    bool reading;   /* what was recorded for its file; it is sent afterwards */
     unsigned sent;
     uint32_t deadline_ms;
     bool canceled;
@@ -60,12 +61,13 @@ struct gg_worker {
     const char *given_up;     /* the status that jobs are answered with meanwhile; NULL: they may run */
     uint64_t rest_until;      /* in uv_now's milliseconds: when a job may start a process that was given up */
     unsigned starts_in_a_row; /* since a job was done */
-    unsigned open_timers, open_processes;
+    unsigned open_timers, open_processes, open_readings;
     void (*closed)(void *data);
     void *closed_data;
 };
 
 /* ---- worker.c */
+void gg__worker_maybe_closed(gg_worker *worker); /* frees it when it is being closed and nothing is left open */
 void gg__worker_wanted(
     gg_worker *worker); /* a job waits and nothing runs: start, start later, or say that it is given up */
 void gg__worker_watch(gg_worker *worker); /* what the first job owes changed: its deadline begins anew */

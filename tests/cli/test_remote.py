@@ -121,6 +121,74 @@ def test_doctor(elsewhere: Elsewhere) -> None:
     assert out["registry"].startswith("remote:/")
 
 
+NET = (
+    HEAD
+    + """from torch import nn
+
+
+class Gate(nn.Module):
+    def __init__(self, act):
+        super().__init__()
+        self.act = act
+
+    def forward(self, x, where, file):
+        if x.abs().max() > 1e6:
+            x = x.clamp(-1, 1)
+        return self.act(x)[where] * len(file)
+"""
+)
+TRAIN = """import torch
+from torch import nn
+import helper
+from model import Gate
+
+Gate(helper.scale)(torch.randn(4, 3), torch.tensor([3, 1, 1]), file={file!r})
+Gate(nn.ReLU())(torch.randn(2, 3), torch.tensor([0, 1]), file="")
+"""
+
+
+def test_recorded_inputs_are_sent_along(elsewhere: Elsewhere) -> None:
+    """They lie here alone; paths in them are those over there, and values that only look like paths are left as they are."""
+    elsewhere.write("model.py", NET)
+    elsewhere.write("helper.py", HELPER_THERE, HELPER_THERE)
+    elsewhere.write("train.py", TRAIN.format(file=str(elsewhere.here / "data")))
+    ran = cli("record", "--", sys.executable, "train.py", cwd=elsewhere.here, python=None)
+    assert ran.returncode == 0, ran.stderr
+    (folder,) = elsewhere.here.glob("**/.graphglue/inputs")
+    assert list(folder.glob("*.pt")), "indices are kept as they were"
+    done = elsewhere.run("check", "--json", "model.py")
+    entries = {e["name"]: e for e in json.loads(done.stdout)["files"][0]["entries"]}
+    assert {(n, e["inputs"], e["status"]) for n, e in entries.items()} == {
+        ("Gate#1", "recorded", "breaks"),
+        ("Gate#2", "recorded", "breaks"),
+    }, entries
+    first = {s["id"]: s for s in entries["Gate#1"]["sites"]}
+    assert set(first) == {"GB0170", "GB0059"}, "the helper over there was called"
+    assert first["GB0059"]["file"] == str(elsewhere.here / "helper.py")
+    assert not list(elsewhere.there.glob("**/.graphglue")), "nothing was written over there"
+    fixed = json.loads(elsewhere.run("fix", "--json", "model.py").stdout)["files"][0]
+    assert [e["name"] for e in fixed["entries"]] == ["Gate#1", "Gate#2"] and fixed["repairs"], fixed
+
+
+def test_inputs_recorded_over_there(elsewhere: Elsewhere) -> None:
+    elsewhere.write("model.py", NET, NET)
+    elsewhere.write("helper.py", HELPER_THERE, HELPER_THERE)
+    (elsewhere.there / "train.py").write_text(TRAIN.format(file="data"))
+    cli("record", "--", sys.executable, "train.py", cwd=elsewhere.there, python=None)
+    entries = json.loads(elsewhere.run("check", "--json", "model.py").stdout)["files"][0]["entries"]
+    assert [(e["name"], e["inputs"]) for e in entries] == [("Gate#1", "recorded"), ("Gate#2", "recorded")]
+
+
+def test_inputs_are_deduced_over_there(elsewhere: Elsewhere) -> None:
+    elsewhere.write(
+        "model.py",
+        HEAD
+        + "class Net(torch.nn.Linear):\n    def forward(self, x):\n        print(1)\n        return super().forward(x)\n",
+    )
+    entries = json.loads(elsewhere.run("check", "--json", "model.py").stdout)["files"][0]["entries"]
+    assert [(e["name"], e["inputs"], e["status"]) for e in entries] == [("Net", "deduced", "breaks")]
+
+
 def test_a_file_outside_of_every_map(elsewhere: Elsewhere, tmp_path: Path) -> None:
     (tmp_path / "stray.py").write_text("x = 1\n")
     done = elsewhere.run("check", "--json", str(tmp_path / "stray.py"))

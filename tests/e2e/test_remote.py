@@ -1,12 +1,16 @@
 """A worker behind a launcher, in a second environment: another root with a copy of the project, another environment of its own."""
 
 import os
+import subprocess
 import sys
+from pathlib import Path
 
 import programs
 import pytest
 import support
 from lsprotocol import types
+from test_code_lens import layer, lenses, titles
+from test_execute_command import execute
 
 HELPER = "def halve(x):\n    print('halving')\n    return x / 2\n"
 MODEL = "from helper import halve\n" + programs.BRANCH.replace("h = ", "h = halve(x); h = ", 1)
@@ -19,7 +23,7 @@ def elsewhere(tmp_path):
     (machine / "project").mkdir(parents=True)
     (machine / "venv").symlink_to(sys.prefix)
     (machine / "worker").symlink_to(
-        os.environ.get("GRAPHGLUE_WORKER") or support.find_server() + "/../graphglue-worker"
+        os.environ.get("GRAPHGLUE_WORKER") or Path(support.find_server()).with_name("graphglue-worker")
     )
     launcher = tmp_path / "launcher"
     launcher.write_text(
@@ -52,6 +56,28 @@ async def test_breaks_and_edits_come_back_local(start, tmp_path, elsewhere):
     client.apply(resolved.edit)
     assert "torch.where(h.sum() > 0" in client.texts[uri]
     assert not (tmp_path / "machine" / "project" / "model.py").exists()
+
+
+async def test_written_inputs(start, tmp_path, elsewhere):
+    """Recorded here, deduced and run over there, written into the buffer here."""
+    here = tmp_path / "here"
+    here.mkdir()
+    text = programs.HEAD + layer("Net", "x = x * 2") + "\n\n" + layer("Other", "print(x.sum())")
+    (here / "train.py").write_text("import torch\nfrom model import Net\nNet(7).eval()(torch.ones(5, 7))\n")
+    (here / "model.py").write_text(text)
+    record = [support.find_server(), "record", "--", sys.executable, "train.py"]
+    subprocess.run(record, cwd=here, check=True, timeout=120, capture_output=True)
+    client = await start(trusted=True, python="~/venv/bin/python", settings={"worker": elsewhere}, folders=[here])
+    client.workspace = here
+    uri = client.open("model.py", text)
+    await client.saved(uri)
+    assert titles(await lenses(client, uri))["class Net(torch.nn.Module):"] == ["one graph", "Write example inputs"]
+    await execute(client, "graphglue.writeInputs", uri)
+    await client.until("workspace/applyEdit", lambda: client.applied)
+    assert client.texts[uri].endswith(
+        '    yield "Net", Net(width=7).eval(), (torch.ones(5, 7),), {}\n'
+        '    yield "Other", Other().eval(), (torch.randn(2, 16, 4),), {}\n'
+    ), client.texts[uri]
 
 
 async def test_settings_change_the_machine(start, tmp_path, elsewhere):

@@ -13,6 +13,7 @@ from graphglue_worker import (
     overlay,
     positions,
     reads,
+    recorded,
     users_compile,
     verify,
     wire,
@@ -32,6 +33,7 @@ def run(request: dict[str, Any], workspaces: list[str], plans: dict[str, Any] | 
     file = os.path.abspath(request["file"])
     positions.set_roots([*workspaces, os.path.dirname(file)])
     sys.argv[:] = [file]  # what user code that reads its arguments at import finds
+    recorded.install(request.get("recorded"))
     try:
         if request["op"] == "capture":
             _capture(request, file, plans)

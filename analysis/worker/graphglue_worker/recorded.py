@@ -1,8 +1,15 @@
-"""Entries of a file from inputs that `graphglue-lsp record` kept (the nearest .graphglue/inputs above it, or $GRAPHGLUE_INPUTS)."""
+"""Entries of a file from inputs that `graphglue-lsp record` kept (the nearest .graphglue/inputs above it, or $GRAPHGLUE_INPUTS).
 
+Where the worker is not on the machine that recorded, they come with the request instead.
+"""
+
+import base64
+import binascii
 import functools
+import io
 import json
 import os
+from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
 
@@ -16,21 +23,53 @@ MAX_DOCUMENTS = 2000
 _load = functools.cache(import_file)  # scripts that name classes of their own
 
 
+_sent: "list[Any] | None" = None
+
+Tensors = Callable[[], dict[str, torch.Tensor]]  # those whose elements were recorded, by the keys in the document
+
+
+def install(sent: "list[Any] | None") -> None:
+    """Take these instead of what lies in a folder: [{"document", "tensors": base64 or None}]; None: look for a folder."""
+    global _sent
+    _sent = sent
+
+
 def entries(module: ModuleType, train: bool) -> list[Entry]:
     """One entry for each input set that was recorded for this file, in the order of names; none: an empty list."""
     file = os.path.realpath(module.__file__ or "")
+    found: list[Entry] = []
+    for document, stored in _documents(file) if _sent is None else _of_request(_sent):
+        if os.path.realpath(document["owner"]) == file:
+            found += _of_document(module, stored, document, train)
+    return found
+
+
+def _of_request(sent: list[Any]) -> "Iterator[tuple[dict[str, Any], Tensors]]":
+    for each in sent:
+        document = _checked(each.get("document"))
+        if document is not None:
+            yield document, functools.partial(_decoded, each.get("tensors"))
+
+
+def _decoded(text: str | None) -> dict[str, torch.Tensor]:
+    try:
+        body = base64.b64decode(text or "", validate=True)
+    except binascii.Error as e:
+        raise values.CannotBuild("the recorded elements did not arrive whole") from e
+    return torch.load(io.BytesIO(body), weights_only=True, map_location="cpu")
+
+
+def _documents(file: str) -> "Iterator[tuple[dict[str, Any], Tensors]]":
     folder = folder_for(file)
     if folder is None:
-        return []
+        return
     reads.note(folder)
-    found: list[Entry] = []
     for name in sorted(os.listdir(folder))[:MAX_DOCUMENTS]:
-        if not name.endswith(".json"):
-            continue
-        document = _read(os.path.join(folder, name))
-        if document is not None and os.path.realpath(document["owner"]) == file:
-            found += _of_document(module, os.path.join(folder, name), document, train)
-    return found
+        path = os.path.join(folder, name)
+        document = _read(path) if name.endswith(".json") else None
+        if document is not None:
+            stored = os.path.splitext(path)[0] + ".pt"
+            yield document, functools.partial(torch.load, stored, weights_only=True, map_location="cpu")
 
 
 def folder_for(file: str) -> str | None:
@@ -55,11 +94,15 @@ def _read(path: str) -> "dict[str, Any] | None":
             document = json.load(file)
     except (OSError, ValueError):
         return None
+    return _checked(document)
+
+
+def _checked(document: Any) -> "dict[str, Any] | None":
     whole = isinstance(document, dict) and document.get("version") == VERSION and isinstance(document.get("sets"), list)
     return document if whole and isinstance(document.get("owner"), str) else None
 
 
-def _of_document(module: ModuleType, path: str, document: dict[str, Any], train: bool) -> list[Entry]:
+def _of_document(module: ModuleType, stored: Tensors, document: dict[str, Any], train: bool) -> list[Entry]:
     target = document["target"]
     file, line = _place(target, module)
     sets = document["sets"]
@@ -70,8 +113,8 @@ def _of_document(module: ModuleType, path: str, document: dict[str, Any], train:
     for recorded in sets:
         name = f"{target['name']}.{recorded['method']}" if recorded.get("method") else target["name"]
         cls = target["name"] if "made" in recorded else None
-        make = functools.partial(_make, module, path, target, recorded, train)
-        given = functools.partial(_given, module, path, target, recorded)
+        make = functools.partial(_make, module, stored, target, recorded, train)
+        given = functools.partial(_given, module, stored, target, recorded)
         found.append(Entry(name, "recorded", make, cls, file, line, None, given=given))
     return found
 
@@ -87,22 +130,24 @@ def _place(target: values.Json, module: ModuleType) -> "tuple[str | None, int | 
         return None, None
 
 
-def _kept(path: str, recorded: dict[str, Any]) -> dict[str, torch.Tensor]:
+def _kept(stored: Tensors, recorded: dict[str, Any]) -> dict[str, torch.Tensor]:
     """Tensors whose elements were recorded, by the names that descriptions call them."""
     if not recorded.get("tensors"):
         return {}
-    stored = torch.load(os.path.splitext(path)[0] + ".pt", weights_only=True, map_location="cpu")
-    return {name: stored[key] for name, key in recorded["tensors"].items() if key in stored}
+    found = stored()
+    return {name: found[key] for name, key in recorded["tensors"].items() if key in found}
 
 
-def _given(module: ModuleType, path: str, target: values.Json, recorded: dict[str, Any]) -> sources.Given:
+def _given(module: ModuleType, stored: Tensors, target: values.Json, recorded: dict[str, Any]) -> sources.Given:
     find = functools.partial(_find, module)
-    return recorded_source.given({**recorded, "target": target}, module, find, _kept(path, recorded))
+    return recorded_source.given({**recorded, "target": target}, module, find, _kept(stored, recorded))
 
 
-def _make(module: ModuleType, path: str, target: values.Json, recorded: dict[str, Any], train: bool, seed: int) -> Call:
+def _make(
+    module: ModuleType, stored: Tensors, target: values.Json, recorded: dict[str, Any], train: bool, seed: int
+) -> Call:
     find = functools.partial(_find, module)
-    kept = _kept(path, recorded)
+    kept = _kept(stored, recorded)
     seed_all(seed)
     if "made" in recorded:
         built = values.Builder(find, {}).module(recorded["made"])
