@@ -114,6 +114,10 @@ const char *gg_entry_status_name(gg_entry_status status) {
     return (size_t)status < GG_COUNT(status_names) ? status_names[status] : "capture_error";
 }
 
+bool gg_entry_lacks_device(const gg_entry *entry) {
+    return entry->cuda.asked && entry->cuda.device.len == 0;
+}
+
 const char *gg_origin_name(gg_origin origin) {
     return (size_t)origin < GG_COUNT(origin_names) ? origin_names[origin] : "library";
 }
@@ -223,6 +227,32 @@ static void read_break(reader *r, gg_break *out, const json_t *object) {
     out->value = read_fact(r, GG_STR_NULL, value_of(r, object, "value"));
 }
 
+static double read_ms(reader *r, const json_t *object, const char *key) {
+    const json_t *value = value_of(r, object, key);
+    if (value == NULL) return -1;
+    double number = json_number_value(value);
+    if (!json_is_number(value) || !(number >= 0)) wrong(r, key, "a duration");
+    return number;
+}
+
+static void read_cuda(reader *r, gg_cuda_use *out, const json_t *object) {
+    *out = (gg_cuda_use){.total_bytes = -1, .free_bytes = -1, .peak_bytes = -1, .tensor_bytes = -1, .elapsed_ms = -1};
+    const json_t *cuda = value_of(r, object, "cuda");
+    if (cuda == NULL) return;
+    if (!json_is_object(cuda)) {
+        wrong(r, "cuda", "an object");
+        return;
+    }
+    out->asked = true;
+    out->device = read_string(r, cuda, "device");
+    out->name = read_string(r, cuda, "name");
+    out->total_bytes = read_int(r, cuda, "total_bytes", 0, INT64_MAX, -1);
+    out->free_bytes = read_int(r, cuda, "free_bytes", 0, INT64_MAX, -1);
+    out->peak_bytes = read_int(r, cuda, "peak_bytes", 0, INT64_MAX, -1);
+    out->tensor_bytes = read_int(r, cuda, "tensor_bytes", 0, INT64_MAX, -1);
+    out->elapsed_ms = read_ms(r, cuda, "elapsed_ms");
+}
+
 int gg_break_decode(gg_break *out, const json_t *json, gg_arena *arena, gg_error *err) {
     *out = (gg_break){0};
     reader r = {arena, err, "break", 0};
@@ -251,5 +281,6 @@ int gg_entry_decode(gg_entry *out, const json_t *json, gg_arena *arena, gg_error
     if (count > 0) out->breaks = GG_ARENA_ARRAY(arena, gg_break, count);
     out->break_count = count;
     for (size_t i = 0; i < count && r.rc == 0; i++) read_break(&r, &out->breaks[i], json_array_get(breaks, i));
+    read_cuda(&r, &out->cuda, json);
     return r.rc;
 }

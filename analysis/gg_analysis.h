@@ -163,6 +163,16 @@ typedef enum gg_entry_status {
     GG_ENTRY_CRASHED
 } gg_entry_status;
 
+/* What an entry took of the CUDA device it ran on; unknown is -1, or an empty string. */
+typedef struct gg_cuda_use {
+    bool asked;                      /* for a CUDA device; false: it ran on none and wanted none */
+    gg_str device, name;             /* "cuda:0", empty where it asked for one that is not there; "NVIDIA H200" */
+    int64_t total_bytes, free_bytes; /* of the whole device, before the entry was built */
+    int64_t peak_bytes;              /* most in use on the whole device, by all programs, while it ran */
+    int64_t tensor_bytes;            /* most that its own tensors held, by torch's count */
+    double elapsed_ms;               /* of one call, by the device's own clock */
+} gg_cuda_use;
+
 typedef struct gg_entry {
     gg_str name, inputs, message, file;
     uint32_t line; /* 1-based, 0 unknown */
@@ -172,9 +182,11 @@ typedef struct gg_entry {
     size_t op_count;
     gg_break *breaks;
     size_t break_count;
+    gg_cuda_use cuda;
 } gg_entry;
 
 const char *gg_entry_status_name(gg_entry_status status); /* "captured", … */
+bool gg_entry_lacks_device(const gg_entry *entry);        /* it asked for a CUDA device that is not there */
 const char *gg_origin_name(gg_origin origin);
 
 /* What a `entry` / `break` value of a worker frame says.  Everything is copied into the arena. 0 or GG_EPARAMS. */

@@ -1,6 +1,8 @@
 # Debian packages through pkg-config; tree-sitter's core and Python grammar from third_party/ (script/bootstrap fetches them by
 # version and hash: Debian's runtime is too old for the grammar).
 find_package(PkgConfig REQUIRED)
+set(THREADS_PREFER_PTHREAD_FLAG ON)
+find_package(Threads REQUIRED)
 
 function(gg_require module target package)
   pkg_check_modules(${target} IMPORTED_TARGET GLOBAL ${module})

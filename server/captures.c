@@ -90,8 +90,9 @@ static void find_problems(const grouping *g, gg_findings *f) {
     if (g->failure) add_problem(f, line_span(g->text, 1), 1, "capture", gg_str_from(g->failure));
     for (size_t i = 0; i < f->entry_count; i++) {
         const gg_entry *e = &f->entries[i];
-        if (e->message.len == 0 || e->status == GG_ENTRY_CAPTURED || e->status == GG_ENTRY_NOTHING) continue;
-        int severity = e->status == GG_ENTRY_NO_INPUTS ? 4 : e->status == GG_ENTRY_BREAKS ? 3 : 1;
+        bool good = e->status == GG_ENTRY_CAPTURED || e->status == GG_ENTRY_NOTHING;
+        if (e->message.len == 0 || (good && !gg_entry_lacks_device(e))) continue;
+        int severity = good || e->status == GG_ENTRY_NO_INPUTS ? 4 : e->status == GG_ENTRY_BREAKS ? 3 : 1;
         gg_str said = gg_arena_printf(f->arena, "%.*s: %.*s", GG_STR_ARG(e->name), GG_STR_ARG(e->message));
         add_problem(f, entry_span(g, e), severity, gg_entry_status_name(e->status), said);
     }

@@ -26,7 +26,16 @@ static PyMethodDef methods[] = {
     {"filter_calls", gg__host_filter_calls, METH_VARARGS,
      "filter_calls(signals): only the system calls that Python and torch need from now on."},
     {"close_others", gg__host_close_others, METH_VARARGS, "close_others(keep): close every descriptor but these."},
-    {"cuda_devices", gg__host_cuda_devices, METH_NOARGS, "cuda_devices(): (runtime version or None, list of devices)."},
+    {"cuda_devices", gg__host_cuda_devices, METH_NOARGS,
+     "cuda_devices(): (runtime version or None, why there is no device or None, list of devices)."},
+    {"cuda_memory", gg__host_cuda_memory, METH_VARARGS, "cuda_memory(device): (free bytes, total bytes)."},
+    {"cuda_watch", gg__host_cuda_watch, METH_VARARGS,
+     "cuda_watch(device, interval_us): look at the free memory from now on."},
+    {"cuda_watch_end", gg__host_cuda_watch_end, METH_VARARGS,
+     "cuda_watch_end(timeout_ms): (least free bytes, total bytes)."},
+    {"cuda_timer", gg__host_cuda_timer, METH_VARARGS, "cuda_timer(stream): mark the present point of a stream."},
+    {"cuda_timer_end", gg__host_cuda_timer_end, METH_VARARGS,
+     "cuda_timer_end(timeout_ms): milliseconds of the device from there to here."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -27,5 +27,10 @@ PyObject *gg__host_close_others(PyObject *self, PyObject *args);
 
 /* host_cuda.c */
 PyObject *gg__host_cuda_devices(PyObject *self, PyObject *args);
+PyObject *gg__host_cuda_memory(PyObject *self, PyObject *args);
+PyObject *gg__host_cuda_watch(PyObject *self, PyObject *args);
+PyObject *gg__host_cuda_watch_end(PyObject *self, PyObject *args);
+PyObject *gg__host_cuda_timer(PyObject *self, PyObject *args);
+PyObject *gg__host_cuda_timer_end(PyObject *self, PyObject *args);
 
 #endif

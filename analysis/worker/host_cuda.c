@@ -1,48 +1,109 @@
-/* The CUDA runtime, for the host module: opened with dlopen.  Without a driver each call answers an error, which means "no device",
- * never a failure.
+/* The CUDA runtime, for the host module (cuda_runtime.h).
  *
- *   cuda_devices() -> (runtime, [(index, name, total_bytes, free_bytes)…])   runtime None when there is none */
+ *   cuda_devices()                   -> (runtime, error, [(index, name, total_bytes, free_bytes, error)…]): runtime None when there is no
+ *                                       library, error None or why there is no device, or why that device cannot be used
+ *   cuda_memory(device)              -> (free_bytes, total_bytes)
+ *   cuda_watch(device, interval_us)     looks at the free memory from now on
+ *   cuda_watch_end(timeout_ms)       -> (least_free_bytes, total_bytes)
+ *   cuda_timer(stream)                  marks the present point of a stream of the current device (0: the default stream)
+ *   cuda_timer_end(timeout_ms)       -> milliseconds of the device from there to here
+ *
+ * All but cuda_devices raise RuntimeError with the runtime's words. */
+#include "analysis/worker/cuda_runtime.h"
 #include "analysis/worker/host.h"
 
-#include <dlfcn.h>
-#include <stdlib.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
-static PyObject *no_cuda(void) {
-    return Py_BuildValue("(O[])", Py_None);
+static PyObject *fail(const char *words) {
+    PyErr_SetString(PyExc_RuntimeError, words);
+    return NULL;
+}
+
+static PyObject *pair(gg_cuda_memory memory) {
+    return Py_BuildValue("(KK)", (unsigned long long)memory.free_bytes, (unsigned long long)memory.total_bytes);
 }
 
 PyObject *gg__host_cuda_devices(PyObject *self, PyObject *args) {
     (void)self, (void)args;
-    static const char *const names[] = {"libcudart.so.13", "libcudart.so.12", "libcudart.so"};
-    void *library = NULL;
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && library == NULL; i++)
-        library = dlopen(names[i], RTLD_NOW);
-    if (library == NULL) return no_cuda();
-    int (*version)(int *), (*device_count)(int *), (*properties)(void *, int), (*set_device)(int),
-        (*mem_info)(size_t *, size_t *);
-    *(void **)&version = dlsym(library, "cudaRuntimeGetVersion");
-    *(void **)&device_count = dlsym(library, "cudaGetDeviceCount");
-    *(void **)&properties = dlsym(library, "cudaGetDeviceProperties");
-    *(void **)&set_device = dlsym(library, "cudaSetDevice");
-    *(void **)&mem_info = dlsym(library, "cudaMemGetInfo");
-    if (!version || !device_count || !properties || !set_device || !mem_info) return no_cuda();
-    int number = 0, devices = 0;
-    if (version(&number) != 0) return no_cuda();
-    if (device_count(&devices) != 0) devices = 0;
+    static gg_cuda_devices found; /* large */
+    Py_BEGIN_ALLOW_THREADS;
+    gg_cuda_list(&found);
+    Py_END_ALLOW_THREADS;
     PyObject *list = PyList_New(0);
-    for (int i = 0; list && i < devices; i++) {
-        static char block[16384]; /* cudaDeviceProp: its size differs by version, its first field is char name[256] */
-        size_t free_bytes = 0, total_bytes = 0;
-        memset(block, 0, sizeof(block));
-        if (properties(block, i) != 0 || set_device(i) != 0 || mem_info(&free_bytes, &total_bytes) != 0) continue;
-        block[255] = '\0';
-        PyObject *row =
-            Py_BuildValue("(isKK)", i, block, (unsigned long long)total_bytes, (unsigned long long)free_bytes);
+    for (int i = 0; list && i < found.count; i++) {
+        const gg_cuda_device *device = &found.items[i];
+        PyObject *name = PyUnicode_DecodeUTF8(device->name, (Py_ssize_t)strlen(device->name), "replace");
+        PyObject *row = name ? Py_BuildValue("(iNKKz)", i, name, (unsigned long long)device->memory.total_bytes,
+                                             (unsigned long long)device->memory.free_bytes, device->error)
+                             : NULL;
         if (row == NULL || PyList_Append(list, row) != 0) Py_CLEAR(list);
         Py_XDECREF(row);
     }
     if (list == NULL) return NULL;
-    PyObject *text = PyUnicode_FromFormat("%d.%d", number / 1000, number % 1000 / 10);
-    return Py_BuildValue("(NN)", text, list);
+    char version[32];
+    snprintf(version, sizeof(version), "%d.%d", found.runtime / 1000, found.runtime % 1000 / 10);
+    return Py_BuildValue("(zzN)", found.runtime ? version : NULL, found.error, list);
+}
+
+PyObject *gg__host_cuda_memory(PyObject *self, PyObject *args) {
+    (void)self;
+    int device;
+    gg_cuda_memory memory;
+    if (!PyArg_ParseTuple(args, "i", &device)) return NULL;
+    const char *error;
+    Py_BEGIN_ALLOW_THREADS;
+    error = gg_cuda_memory_of(device, &memory);
+    Py_END_ALLOW_THREADS;
+    return error ? fail(error) : pair(memory);
+}
+
+PyObject *gg__host_cuda_watch(PyObject *self, PyObject *args) {
+    (void)self;
+    int device;
+    unsigned interval_us;
+    if (!PyArg_ParseTuple(args, "iI", &device, &interval_us)) return NULL;
+    const char *error;
+    Py_BEGIN_ALLOW_THREADS;
+    error = gg_cuda_watch(device, interval_us);
+    Py_END_ALLOW_THREADS;
+    if (error) return fail(error);
+    Py_RETURN_NONE;
+}
+
+PyObject *gg__host_cuda_watch_end(PyObject *self, PyObject *args) {
+    (void)self;
+    int timeout_ms;
+    gg_cuda_memory least;
+    if (!PyArg_ParseTuple(args, "i", &timeout_ms)) return NULL;
+    const char *error;
+    Py_BEGIN_ALLOW_THREADS;
+    error = gg_cuda_watch_end(timeout_ms, &least);
+    Py_END_ALLOW_THREADS;
+    return error ? fail(error) : pair(least);
+}
+
+PyObject *gg__host_cuda_timer(PyObject *self, PyObject *args) {
+    (void)self;
+    unsigned long long stream;
+    if (!PyArg_ParseTuple(args, "K", &stream)) return NULL;
+    const char *error;
+    Py_BEGIN_ALLOW_THREADS;
+    error = gg_cuda_timer((void *)(uintptr_t)stream);
+    Py_END_ALLOW_THREADS;
+    if (error) return fail(error);
+    Py_RETURN_NONE;
+}
+
+PyObject *gg__host_cuda_timer_end(PyObject *self, PyObject *args) {
+    (void)self;
+    int timeout_ms;
+    double ms;
+    if (!PyArg_ParseTuple(args, "i", &timeout_ms)) return NULL;
+    const char *error;
+    Py_BEGIN_ALLOW_THREADS;
+    error = gg_cuda_timer_end(timeout_ms, &ms);
+    Py_END_ALLOW_THREADS;
+    return error ? fail(error) : PyFloat_FromDouble(ms);
 }

@@ -67,10 +67,12 @@ static void show_entry(const gg_entry *e, size_t sites) {
     bool good = e->status == GG_ENTRY_CAPTURED || e->status == GG_ENTRY_NOTHING;
     printf("%s%s%s %.*s: ", good ? style->green : style->yellow, good ? "ok" : "--", style->reset, GG_STR_ARG(e->name));
     if (e->status == GG_ENTRY_BREAKS)
-        printf("%d graph%s, %zu break%s at %zu site%s\n", e->graphs, e->graphs == 1 ? "" : "s", e->break_count,
+        printf("%d graph%s, %zu break%s at %zu site%s", e->graphs, e->graphs == 1 ? "" : "s", e->break_count,
                e->break_count == 1 ? "" : "s", sites, sites == 1 ? "" : "s");
     else
-        printf("%s\n", gg_cli_status_words(e->status));
+        printf("%s", gg_cli_status_words(e->status));
+    gg_cli_print_cuda(stdout, &e->cuda);
+    putchar('\n');
 }
 
 static void show_text(check *c, gg_cli_file *file, const gg_entry *entries, size_t count, gg_sources *sources,

@@ -122,6 +122,8 @@ void gg_cli_print_problem(FILE *out, const gg_cli_file *file, const char *severi
 void gg_cli_print_error(FILE *out, const gg_cli_file *file); /* file->error */
 /* What an entry has to say besides its breaks; nothing when it has no message. */
 void gg_cli_print_entry_problem(FILE *out, const gg_cli_file *file, const gg_entry *entry);
+/* "; on cuda:0 …", what an entry took of its CUDA device; nothing where it ran on none. */
+void gg_cli_print_cuda(FILE *out, const gg_cuda_use *cuda);
 const char *gg_cli_status_words(gg_entry_status status); /* "captured whole", … */
 /* A unified diff of two texts with three lines around; nothing when they are equal. */
 void gg_cli_print_diff(FILE *out, const char *path, const gg_text *before, const gg_text *after);

@@ -19,16 +19,22 @@ static void line(const char *name, const char *format, ...) {
 
 static void show_cuda(const json_t *cuda) {
     const char *runtime = json_string_value(json_object_get(cuda, "runtime"));
+    const char *error = json_string_value(json_object_get(cuda, "error"));
     const json_t *devices = json_object_get(cuda, "devices");
     size_t index;
     json_t *device;
     if (json_array_size(devices) == 0)
-        line("CUDA", "%s%s", "no CUDA device", runtime ? " (a CUDA runtime is installed)" : "");
+        line("CUDA", "no CUDA device%s%s%s", error ? " (" : "", error ? error : "", error ? ")" : "");
     json_array_foreach(devices, index, device) {
+        const char *name = json_string_value(json_object_get(device, "name"));
+        const char *failed = json_string_value(json_object_get(device, "error"));
+        if (error || failed) {
+            line("CUDA", "%s, cannot be used: %s", name, error ? error : failed);
+            continue;
+        }
         double total = (double)json_integer_value(json_object_get(device, "total_bytes")) / (1 << 30);
         double free_gib = (double)json_integer_value(json_object_get(device, "free_bytes")) / (1 << 30);
-        line("CUDA", "%s, %.1f GiB (%.1f free), runtime %s", json_string_value(json_object_get(device, "name")), total,
-             free_gib, runtime);
+        line("CUDA", "%s, %.1f GiB (%.1f free), runtime %s", name, total, free_gib, runtime);
     }
 }
 

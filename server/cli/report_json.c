@@ -53,6 +53,23 @@ static json_t *site_json(const gg_site *site) {
     return out;
 }
 
+static json_t *bytes_or_null(int64_t bytes) {
+    return bytes < 0 ? json_null() : json_integer(bytes);
+}
+
+static json_t *cuda_json(const gg_cuda_use *cuda) {
+    if (!cuda->asked) return json_null();
+    json_t *out = json_object();
+    json_object_set_new(out, "device", text_or_null(cuda->device));
+    json_object_set_new(out, "name", text_or_null(cuda->name));
+    json_object_set_new(out, "total_bytes", bytes_or_null(cuda->total_bytes));
+    json_object_set_new(out, "free_bytes", bytes_or_null(cuda->free_bytes));
+    json_object_set_new(out, "peak_bytes", bytes_or_null(cuda->peak_bytes));
+    json_object_set_new(out, "tensor_bytes", bytes_or_null(cuda->tensor_bytes));
+    json_object_set_new(out, "elapsed_ms", cuda->elapsed_ms < 0 ? json_null() : json_real(cuda->elapsed_ms));
+    return out;
+}
+
 json_t *gg_cli_entry_json(const gg_entry *entry, gg_sources *sources, const gg_registry *registry,
                           const gg_cli_args *args, gg_arena *arena) {
     json_t *out = json_object(), *ops = json_array(), *sites = json_array();
@@ -67,6 +84,7 @@ json_t *gg_cli_entry_json(const gg_entry *entry, gg_sources *sources, const gg_r
     json_object_set_new(out, "graphs", json_integer(entry->graphs));
     json_object_set_new(out, "ops", ops);
     json_object_set_new(out, "sites", sites);
+    json_object_set_new(out, "cuda", cuda_json(&entry->cuda));
     return out;
 }
 

@@ -166,13 +166,26 @@ void gg_cli_print_entry_problem(FILE *out, const gg_cli_file *file, const gg_ent
                                         [GG_ENTRY_CAPTURE_ERROR] = "fails under torch.compile: "};
     size_t status = (size_t)entry->status;
     bool failed = entry->status >= GG_ENTRY_EAGER_ERROR;
-    if (entry->message.len == 0 || entry->status == GG_ENTRY_CAPTURED || entry->status == GG_ENTRY_NOTHING) return;
+    bool good = entry->status == GG_ENTRY_CAPTURED || entry->status == GG_ENTRY_NOTHING;
+    if (entry->message.len == 0 || (good && !gg_entry_lacks_device(entry))) return;
     gg_cli_print_problem(out, file,
-                         failed                                ? "error"
-                         : entry->status == GG_ENTRY_NO_INPUTS ? "note"
-                                                               : "warning",
+                         failed                                        ? "error"
+                         : good || entry->status == GG_ENTRY_NO_INPUTS ? "note"
+                                                                       : "warning",
                          "%.*s: %s%.*s", GG_STR_ARG(entry->name),
                          status < GG_COUNT(words) && words[status] ? words[status] : "", GG_STR_ARG(entry->message));
+}
+
+void gg_cli_print_cuda(FILE *out, const gg_cuda_use *cuda) {
+    const double mib = 1 << 20, gib = 1 << 30;
+    if (!cuda->asked || cuda->device.len == 0) return;
+    fprintf(out, "; on %.*s", GG_STR_ARG(cuda->device));
+    if (cuda->name.len) fprintf(out, " (%.*s)", GG_STR_ARG(cuda->name));
+    if (cuda->elapsed_ms >= 0) fprintf(out, ", %.3g ms a call", cuda->elapsed_ms);
+    if (cuda->tensor_bytes >= 0) fprintf(out, ", up to %.1f MiB in tensors", (double)cuda->tensor_bytes / mib);
+    if (cuda->peak_bytes >= 0 && cuda->total_bytes >= 0)
+        fprintf(out, ", up to %.1f of %.1f GiB in use", (double)cuda->peak_bytes / gib,
+                (double)cuda->total_bytes / gib);
 }
 
 const char *gg_cli_status_words(gg_entry_status status) {

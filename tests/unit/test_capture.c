@@ -88,6 +88,9 @@ static void test_wrong(void **state) {
         {"{\"breaks\":[{\"facts\":{\"x\":[]}}]}", "entry.facts"},
         {"{\"breaks\":[{\"in_loop\":1}]}", "entry.in_loop"},
         {"{\"breaks\":[{\"eager\":\"f\"}]}", "entry.eager"},
+        {"{\"cuda\":\"cuda:0\"}", "entry.cuda"},
+        {"{\"cuda\":{\"free_bytes\":-1}}", "entry.free_bytes"},
+        {"{\"cuda\":{\"elapsed_ms\":\"1\"}}", "entry.elapsed_ms"},
     };
     for (size_t i = 0; i < GG_COUNT(rows); i++) {
         gg_arena *arena = gg_arena_new();
@@ -99,6 +102,33 @@ static void test_wrong(void **state) {
         json_decref(json);
         gg_arena_free(arena);
     }
+}
+
+static void test_what_was_taken_of_a_device(void **state) {
+    (void)state;
+    gg_arena *arena = gg_arena_new();
+    gg_entry entry;
+    json_t *json =
+        json_of("{\"cuda\":{\"device\":\"cuda:1\",\"name\":\"GPU\",\"total_bytes\":9000000000,\"free_bytes\":7,"
+                "\"peak_bytes\":8,\"tensor_bytes\":null,\"elapsed_ms\":2}}");
+    assert_int_equal(gg_entry_decode(&entry, json, arena, NULL), 0);
+    json_decref(json);
+    assert_true(entry.cuda.asked && !gg_entry_lacks_device(&entry));
+    assert_true(gg_str_is(entry.cuda.device, "cuda:1") && gg_str_is(entry.cuda.name, "GPU"));
+    assert_int_equal(entry.cuda.total_bytes, 9000000000);
+    assert_int_equal(entry.cuda.free_bytes, 7);
+    assert_int_equal(entry.cuda.peak_bytes, 8);
+    assert_int_equal(entry.cuda.tensor_bytes, -1);
+    assert_true(entry.cuda.elapsed_ms == 2.0);
+    json = json_of("{\"cuda\":{\"device\":null}}");
+    assert_int_equal(gg_entry_decode(&entry, json, arena, NULL), 0);
+    json_decref(json);
+    assert_true(gg_entry_lacks_device(&entry) && entry.cuda.elapsed_ms < 0);
+    json = json_of("{\"cuda\":null}");
+    assert_int_equal(gg_entry_decode(&entry, json, arena, NULL), 0);
+    json_decref(json);
+    assert_false(entry.cuda.asked || gg_entry_lacks_device(&entry));
+    gg_arena_free(arena);
 }
 
 static void test_unknown_is_fine(void **state) {
@@ -194,8 +224,12 @@ static void test_requests(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_entry),  cmocka_unit_test(test_wrong),    cmocka_unit_test(test_unknown_is_fine),
-        cmocka_unit_test(test_frames), cmocka_unit_test(test_requests),
+        cmocka_unit_test(test_entry),
+        cmocka_unit_test(test_wrong),
+        cmocka_unit_test(test_what_was_taken_of_a_device),
+        cmocka_unit_test(test_unknown_is_fine),
+        cmocka_unit_test(test_frames),
+        cmocka_unit_test(test_requests),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,18 +8,20 @@ import contextlib
 import json
 import os
 import re
+import time
 from collections import Counter as Counted
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 import torch._dynamo
 
-from graphglue_worker import compare, forks, hooks, snapshot, users_compile
+from graphglue_worker import compare, devices, forks, hooks, snapshot, users_compile
 from graphglue_worker.inputs import Call, Entry, ImportFailure, _describe
 
 DEFAULT_DEADLINE_MS = 60_000
+MEASURED_TIMES = 4  # so many times what the eager run took must be left to measure another
 _PLACE = re.compile(r'File "(.+)", line (\d+)')
 OnBreak = Callable[[dict[str, Any]], None]
 
@@ -95,6 +97,8 @@ class Outcome:
     inner_errors: list[str] = field(default_factory=list)
     recompiles: list[dict[str, Any]] = field(default_factory=list)
     options: list[str] = field(default_factory=list)  # the user's own, in words
+    notes: list[str] = field(default_factory=list)  # of the inputs
+    device: str | None = None  # the CUDA device it ran on
     would_raise: str | None = None
 
 
@@ -138,7 +142,7 @@ def blank(entry: Entry) -> dict[str, Any]:
     return {
         "name": entry.name, "inputs": entry.inputs, "status": "no_inputs", "message": entry.message, "graphs": 0, "ops": [],
         "class": entry.cls, "file": os.path.abspath(entry.file) if entry.file else None, "line": entry.line, "breaks": [],
-        "recompiles": [],
+        "recompiles": [], "cuda": None,
     }  # fmt: skip
 
 
@@ -148,7 +152,7 @@ def run(entry: Entry, on_break: OnBreak | None = None, deadline_ms: int | None =
         entry.prepare()
     out = blank(entry)
     if entry.make is None:
-        return out
+        return told(out)
     journal = Journal()
 
     def note_break(record: dict[str, Any]) -> None:
@@ -157,9 +161,14 @@ def run(entry: Entry, on_break: OnBreak | None = None, deadline_ms: int | None =
             on_break(record)
 
     try:
-        return _run(entry, out, journal, note_break, forks.Deadline(deadline_ms or DEFAULT_DEADLINE_MS))
+        return told(_run(entry, out, journal, note_break, forks.Deadline(deadline_ms or DEFAULT_DEADLINE_MS)))
     finally:
         journal.close()
+
+
+def told(out: dict[str, Any]) -> dict[str, Any]:
+    """The value, with the missing CUDA device where it is about one."""
+    return {**out, "cuda": devices.NONE} if out["cuda"] is None and devices.missing(out["message"]) else out
 
 
 def _run(
@@ -173,11 +182,15 @@ def _run(
             return {**out, "status": "timeout", "message": compiled.message}
     else:
         out.update(graphs=len(compiled.ops), ops=compiled.ops, breaks=compiled.breaks, recompiles=compiled.recompiles)
-    eager = forks.run(lambda: _eager(entry), deadline, quiet=True)
-    if isinstance(eager, forks.Lost):
-        return {**out, "status": "timeout" if eager.status == "timeout" else "crashed", "message": eager.message}
+    results, lost = forks.Stream(lambda: _eager_measured(entry, deadline), quiet=True).collect(deadline)
+    if not results:
+        assert lost
+        return {**out, "status": "timeout" if lost.status == "timeout" else "crashed", "message": lost.message}
+    eager = results[0]
     if eager.error is not None:
-        return {**blank(entry), "status": "eager_error", "message": eager.error}
+        return {**blank(entry), "status": "eager_error", "message": "; ".join([eager.error, *eager.notes])}
+    if eager.device:
+        out["cuda"] = results[1] if len(results) > 1 else {**devices.NONE, "device": eager.device}
     if isinstance(compiled, forks.Lost):
         return {**out, "status": "crashed", "message": f"only when compiled: {compiled.message}"}
     note = None
@@ -193,7 +206,8 @@ def finished(blank: dict[str, Any], compiled: Outcome, note: str | None) -> dict
     return {
         **blank,
         "status": status,
-        "message": "; ".join([*words, *_recompiled(compiled.recompiles), *compiled.options, *said]) or None,
+        "message": "; ".join([*words, *_recompiled(compiled.recompiles), *compiled.options, *compiled.notes, *said])
+        or None,
         "graphs": len(compiled.ops),
         "ops": compiled.ops,
         "breaks": compiled.breaks,
@@ -202,16 +216,39 @@ def finished(blank: dict[str, Any], compiled: Outcome, note: str | None) -> dict
 
 
 def _eager(entry: Entry) -> Outcome:
+    notes: list[str] = []
     try:
         call = entry.build(0)
+        notes = call.notes
         with grad_mode(call):
-            return Outcome(snapshot.take(call.fn(*call.args, **call.kwargs)))
+            result = call.fn(*call.args, **call.kwargs)
+            return Outcome(snapshot.take(result), device=devices.used_by(call, result))
     except ImportFailure as e:
         return Outcome(error=str(e))
     except MemoryError:
         raise
     except (Exception, SystemExit) as e:  # noqa: BLE001 - user code
-        return Outcome(error="running it without torch.compile raised " + _describe(e))
+        words = devices.headed("running it without torch.compile raised " + _describe(e))
+        return Outcome(error=words, notes=notes)
+
+
+def _eager_measured(entry: Entry, deadline: forks.Deadline) -> "Iterator[Outcome | dict[str, Any]]":
+    """The eager run, and behind it what it took of its CUDA device, where there is one and time enough."""
+    start = time.monotonic()
+    done = _eager(entry)
+    yield done
+    if done.device and deadline.left() > MEASURED_TIMES * (time.monotonic() - start):
+        yield devices.measure(lambda: _caller(entry), done.device, deadline.left() / 2)
+
+
+def _caller(entry: Entry) -> Callable[[], Any]:
+    call = entry.build(0)
+
+    def run() -> None:
+        with grad_mode(call):
+            call.fn(*call.args, **call.kwargs)
+
+    return run
 
 
 def _compiled(entry: Entry, on_break: OnBreak, journal: Journal) -> Outcome:
@@ -239,6 +276,7 @@ def outcome(call: Call | None, counter: Counter, watch: Watch, error: BaseExcept
         inner_errors=list(dict.fromkeys(map(_inner_words, watch.errors))),
         recompiles=[vars(r) for r in watch.recompiles],
         options=users_compile.words_of(options),
+        notes=call.notes if call else [],
         would_raise=_would_raise(watch.breaks, bool(options.get("fullgraph"))),
     )
 

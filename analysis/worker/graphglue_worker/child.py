@@ -131,7 +131,10 @@ class Child:
             os._exit(code)
 
     def _confine(self, workspaces: list[str], channel: int, tasks: int | None) -> None:
+        from graphglue_worker import devices
+
         assert self.offer and self.scratch
+        devices.count = 0
         readable = [*workspaces, os.path.dirname(os.path.realpath(self.request["file"]))]
         try:
             sandbox.enter(self.offer, self.scratch, readable, [channel], self.seconds, tasks)

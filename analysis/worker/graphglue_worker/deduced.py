@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 
-from graphglue_worker import deduce, forks, layout, sources, surroundings, users_compile
+from graphglue_worker import deduce, devices, forks, layout, sources, surroundings, users_compile
 from graphglue_worker.deduce import Plan, Refusal
 from graphglue_worker.inputs import Call, Entry, qualified_name, source_of
 
@@ -110,7 +110,7 @@ def entry_for(module: types.ModuleType, target: Target, train: bool, plans: Plan
             _set(entry, plan, module, train)
         else:
             entry.reason = plan.reason
-            entry.message = (
+            entry.message = devices.headed(
                 f"no inputs were given and none could be deduced: {plan.reason}. To have it captured, {HELP}"
             )
 

@@ -141,11 +141,18 @@ def run(work: Callable[[], T], deadline: Deadline, quiet: bool = False) -> "T | 
     """Run `work` in a fork and return its result, which must be picklable.  Blocks until the deadline at most.
 
     `quiet`: what it prints is dropped.
-    Where user code has started threads a fork would lose them, and hang on what they hold: then it runs right here.
+    Where this process cannot be forked it runs right here.
     """
-    if thread_count() > 1:
+    if not can_fork():
         return work()
     return Task(work, quiet).result(deadline)
+
+
+def can_fork() -> bool:
+    """Could a fork of this process run what it runs?  It would lose the threads that user code has started, and hang on what they hold, and
+    have no CUDA where that is initialised."""
+    torch = sys.modules.get("torch")
+    return thread_count() <= 1 and not (torch and torch.cuda.is_initialized())
 
 
 class Task:
@@ -227,8 +234,8 @@ class Stream(Task):
     """Work that gives several results, one after the other.  Each is kept as soon as it is there, however the fork ends."""
 
     def __init__(self, work: Callable[[], Iterator[Any]], quiet: bool = False) -> None:
-        """Starts the work; see `run` for `quiet` and for threads."""
-        self._done = list(work()) if thread_count() > 1 else None
+        """Starts the work; see `run` for `quiet` and for where it runs."""
+        self._done = None if can_fork() else list(work())
         if self._done is None:
             super().__init__(work, quiet, _dump_each)
 

@@ -12,11 +12,13 @@ import sys
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from graphglue_worker import overlay
+from graphglue_worker import devices, forks, overlay, positions
+
+LISTING_MS = 60_000
 
 if TYPE_CHECKING:
     from graphglue_worker import sources
@@ -28,12 +30,13 @@ class ImportFailure(Exception):
 
 @dataclass
 class Call:
-    """A callable built freshly with its arguments, in the mode it is to run in."""
+    """A callable built freshly with its arguments, in the mode it is to run in.  `notes`: what a person must know of them."""
 
     fn: Callable[..., Any]
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     grad: bool
+    notes: list[str] = field(default_factory=list)
 
 
 @dataclass
@@ -158,7 +161,7 @@ def import_file(path: str) -> ModuleType:
     except SystemExit as e:
         raise ImportFailure(f"importing the file called sys.exit({safe_repr(e.code)})") from e
     except Exception as e:
-        raise ImportFailure(f"importing the file failed: {_describe(e)}") from e
+        raise ImportFailure(devices.headed(f"importing the file failed: {_describe(e)}")) from e
 
 
 def safe_repr(value: Any) -> str:
@@ -170,10 +173,12 @@ def safe_repr(value: Any) -> str:
 
 
 def _describe(e: BaseException) -> str:
-    """``TypeError: … (file.py line 3)`` with the innermost frame outside this package."""
+    """``TypeError: … (file.py line 3)`` with the innermost frame of the workspace, else of a library, else outside this package."""
     text = "".join(traceback.format_exception_only(type(e), e)).strip()
     here = os.path.dirname(os.path.abspath(__file__))
     frames = [f for f in traceback.extract_tb(e.__traceback__) if not f.filename.startswith((here, "<frozen"))]
+    for origin in ("workspace", "library"):
+        frames = [f for f in frames if positions.origin(f.filename) == origin] or frames
     return f"{text} ({os.path.basename(frames[-1].filename)} line {frames[-1].lineno})" if frames else text
 
 
@@ -236,6 +241,33 @@ def given_by_function(module: ModuleType) -> list[Entry]:
     return _from_function(module, False)
 
 
+@dataclass
+class _Listing:
+    """Items of graphglue_inputs(): name, class, file and line of each.  `failure`: why they cannot be used; `missing`: why there are no
+    more of them, where that is a device which is not here."""
+
+    items: list[tuple[str, str | None, str | None, int | None]] = field(default_factory=list)
+    failure: str | None = None
+    missing: str | None = None
+
+
+def _listing(module: ModuleType) -> _Listing:
+    found = _Listing()
+    seed_all(0)
+    try:
+        for name, fn, _, _ in _items(module):
+            found.items.append((str(name or qualified_name(fn)), *_where(fn)))
+    except ImportFailure as e:
+        found.failure = str(e)
+    except Exception as e:  # noqa: BLE001 - user code
+        words = f"graphglue_inputs() raised {_describe(e)}"
+        if devices.missing(words):
+            found.missing = devices.headed(words)
+        else:
+            found.failure = words
+    return found
+
+
 def _from_function(module: ModuleType, train: bool) -> list[Entry]:
     def make(index: int) -> Callable[[int], Call]:
         def build(seed: int) -> Call:
@@ -247,17 +279,27 @@ def _from_function(module: ModuleType, train: bool) -> list[Entry]:
 
         return build
 
-    seed_all(0)
-    entries = []
-    try:
-        for i, (name, fn, _, _) in enumerate(_items(module)):
-            cls, file, line = _where(fn)
-            entries.append(Entry(str(name or qualified_name(fn)), "graphglue_inputs", make(i), cls, file, line))
-    except ImportFailure:
-        raise
-    except Exception as e:
-        raise ImportFailure(f"graphglue_inputs() raised {_describe(e)}") from e
+    # Where there is a CUDA device the items may be on it: that must not happen in the process that forks every run.
+    found = forks.run(lambda: _listing(module), forks.Deadline(LISTING_MS)) if devices.count else _listing(module)
+    if isinstance(found, forks.Lost):
+        raise ImportFailure(f"graphglue_inputs() could not be run: {found.message}")
+    if found.failure:
+        raise ImportFailure(found.failure)
+    entries = [
+        Entry(name, "graphglue_inputs", make(i), cls, file, line)
+        for i, (name, cls, file, line) in enumerate(found.items)
+    ]
+    if found.missing:  # what comes behind it is not known
+        file, line = source_of(module.graphglue_inputs)
+        entries.append(Entry("graphglue_inputs", "graphglue_inputs", _refusing(found.missing), None, file, line))
     return entries
+
+
+def _refusing(words: str) -> Callable[[int], Call]:
+    def build(seed: int) -> Call:
+        raise ImportFailure(words)
+
+    return build
 
 
 def qualified_name(fn: Any) -> str:

@@ -29,14 +29,14 @@ def run(request: dict[str, Any], workspaces: list[str], plans: dict[str, Any] | 
     `plans`: inputs deduced for this file before, by entry name; None where they could not be; None as a whole when nothing was tried.
     """
     err = sys.stderr  # user code may replace it
-    status, message = "ok", None
+    status, message, repeats = "ok", None, False
     file = os.path.abspath(request["file"])
     positions.set_roots([*workspaces, os.path.dirname(file)])
     sys.argv[:] = [file]  # what user code that reads its arguments at import finds
     recorded.install(request.get("recorded"))
     try:
         if request["op"] == "capture":
-            _capture(request, file, plans)
+            repeats = _capture(request, file, plans)
         elif request["op"] == "write_inputs":
             write_inputs.run({**request, "file": file}, plans)
         else:
@@ -56,7 +56,7 @@ def run(request: dict[str, Any], workspaces: list[str], plans: dict[str, Any] | 
     forks.flush()
     read = None
     with contextlib.suppress(Exception):  # user code may have replaced what this calls
-        read = reads.collect() if status == "ok" and request["op"] == "capture" else None
+        read = reads.collect() if status == "ok" and repeats else None
     try:
         wire.report({"op": "done", "status": status, "message": message, "reads": read})
     except wire.TooLarge:
@@ -66,7 +66,9 @@ def run(request: dict[str, Any], workspaces: list[str], plans: dict[str, Any] | 
     return 0
 
 
-def _capture(request: dict[str, Any], file: str, plans: dict[str, Any] | None) -> None:
+def _capture(request: dict[str, Any], file: str, plans: dict[str, Any] | None) -> bool:
+    """Report all entries.  Returns whether the same files give the same again: not where a CUDA device was missing, which may come."""
+    repeats = True
     users_compile.replace()
     overlay.install({f["file"]: f["text"] for f in request.get("overlay") or []})
     reads.watch()
@@ -83,7 +85,10 @@ def _capture(request: dict[str, Any], file: str, plans: dict[str, Any] | None) -
                 with contextlib.suppress(wire.ChannelLost, wire.TooLarge):  # told by the entry, below
                     wire.report({"op": "break", "entry": name, "break": record})
 
-            _report_entry(capture.run(entry, on_break, request.get("deadline_ms")))
+            found = capture.run(entry, on_break, request.get("deadline_ms"))
+            repeats = repeats and (found["cuda"] is None or found["cuda"]["device"] is not None)
+            _report_entry(found)
+    return repeats
 
 
 def _report_entry(entry: dict[str, Any]) -> None:

@@ -4,7 +4,8 @@ Runs inside that program, so it changes as little as it can: `nn.Module.__call__
 gives back a function that runs uncompiled.  Whatever goes wrong here is noted and never reaches the program.
 
 What is kept, below the folder $GRAPHGLUE_RECORD, one file per module class or function: how the module was made (the arguments of its
-outermost `__init__`), and up to MAX_SETS calls that differ in structure, shapes, dtypes or plain values.  Parameters are not kept.
+outermost `__init__`), the device and dtype of its parameters and buffers (not their values), and up to MAX_SETS calls that differ in
+structure, shapes, dtypes or plain values.
 Classes of the user's own files are always kept; those of a library, when the user's code calls them and no other recorded call is
 under way.  Elements of tensors are kept up to $GRAPHGLUE_RECORD_VALUES: "small" (at most SMALL of them), "all", "none".
 """
@@ -159,7 +160,7 @@ class Recorder:
             self._write(key, target)
             return
         if is_module:
-            call.update(made=made, training=fn.training, method=method)
+            call.update(made=made, training=fn.training, method=method, placed=values.placed(fn))
         number = len(target.sets)
         call["tensors"] = {name: f"{number}.{name}" for name in keeper.tensors}
         target.tensors.update({f"{number}.{name}": t for name, t in keeper.tensors.items()})

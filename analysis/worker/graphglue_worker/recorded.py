@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from graphglue_worker import reads, recorded_source, sources, values
+from graphglue_worker import devices, reads, recorded_source, sources, values
 from graphglue_worker.inputs import Call, Entry, import_file, seed_all, source_of
 from graphglue_worker.record import VERSION
 
@@ -148,15 +148,17 @@ def _make(
 ) -> Call:
     find = functools.partial(_find, module)
     kept = _kept(stored, recorded)
+    place = devices.Placement()
     seed_all(seed)
     if "made" in recorded:
-        built = values.Builder(find, {}).module(recorded["made"])
+        built = values.Builder(find, {}, place).module(recorded["made"])
+        values.put(built, recorded.get("placed") or {}, place)
         built.train(train or bool(recorded["training"]))
         fn = getattr(built, recorded["method"]) if recorded.get("method") else built
     else:
         fn = find(target)
     seed_all(seed)
-    builder = values.Builder(find, kept)
+    builder = values.Builder(find, kept, place)
     args, kwargs = tuple(builder.items(recorded["args"])), builder.named(recorded["kwargs"])
     training = train or bool(recorded.get("training"))
-    return Call(fn, args, kwargs, train or (training and bool(recorded["grad"])))
+    return Call(fn, args, kwargs, train or (training and bool(recorded["grad"])), place.words())

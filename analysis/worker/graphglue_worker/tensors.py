@@ -12,6 +12,8 @@ from typing import Any
 
 import torch
 
+from graphglue_worker import devices
+
 Spec = dict[str, Any]
 FEW = 32  # integers that are written out: lengths and offsets mean something
 _DRAWN = ("float16", "bfloat16", "float32", "float64", "complex64", "complex128")
@@ -35,7 +37,7 @@ def make(spec: Spec, blob: bytes = b"") -> torch.Tensor:
     shape, dtype = tuple(spec["shape"]), dtype_named(spec["dtype"])
     value = _filled(spec, shape, dtype, blob)
     device = spec.get("device", "cpu")
-    if device != "cpu" and _device_is_there(device):
+    if device != "cpu" and devices.here(device):  # else the CPU stands in
         value = value.to(device)
     if spec.get("strides"):
         strided = torch.empty_strided(shape, spec["strides"], dtype=dtype, device=value.device)
@@ -43,14 +45,6 @@ def make(spec: Spec, blob: bytes = b"") -> torch.Tensor:
     if spec.get("parameter"):
         return torch.nn.Parameter(value, requires_grad=bool(spec.get("requires_grad")))
     return value.requires_grad_() if spec.get("requires_grad") else value
-
-
-def _device_is_there(device: str) -> bool:
-    try:
-        torch.empty(0, device=device)
-        return True
-    except (RuntimeError, AssertionError):  # recorded elsewhere: the CPU stands in
-        return False
 
 
 def _filled(spec: Spec, shape: tuple[int, ...], dtype: torch.dtype, blob: bytes) -> torch.Tensor:

@@ -9,11 +9,14 @@ import enum
 import functools
 import importlib
 import inspect
+import itertools
 import math
 import os
+import re
 import sys
 import types
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -22,6 +25,7 @@ Json = Any
 MAX_DEPTH = 20
 MAX_ITEMS = 10_000
 _SCALARS = (bool, int, str, type(None))
+_CUDA = re.compile(r"cuda(:\d+)?")
 
 
 class CannotKeep(Exception):
@@ -174,15 +178,20 @@ _KINDS: list[tuple[Callable[[Any], bool], Callable[[Keeper, Any, int], Json]]] =
 
 
 class Builder:
-    """Builds what a Keeper described.  `find(reference)` gives the class or function; `tensors`: those that were kept."""
+    """Builds what a Keeper described.  `find(reference)` gives the class or function; `tensors`: those that were kept; `place(device)`: the
+    device to use for one that was recorded."""
 
-    def __init__(self, find: Callable[[Json], Any], tensors: dict[str, torch.Tensor]) -> None:
-        self.find, self.tensors = find, tensors
+    def __init__(
+        self, find: Callable[[Json], Any], tensors: dict[str, torch.Tensor], place: Callable[[str], str] = str
+    ) -> None:
+        self.find, self.tensors, self.place = find, tensors, place
         self._built: dict[int, torch.Tensor] = {}
 
     def build(self, d: Json) -> Any:
         """Raises CannotBuild."""
         if not isinstance(d, dict):
+            if isinstance(d, str) and _CUDA.fullmatch(d):
+                return self.place(d)
             if isinstance(d, (bool, int, float, str, type(None))):
                 return d
             raise CannotBuild(f"a description of type {type(d).__name__}")
@@ -205,7 +214,7 @@ class Builder:
         return cls(*self.items(d["args"]), **self.named(d["kwargs"]))
 
     def tensor(self, d: Json) -> torch.Tensor:
-        made = _elements(d["tensor"], self.tensors)
+        made = _elements(d["tensor"], self.tensors, self.place)
         self._built[d["number"]] = made
         return made
 
@@ -222,7 +231,7 @@ class Builder:
         return out
 
 
-def _elements(d: Json, kept: dict[str, torch.Tensor]) -> torch.Tensor:
+def _elements(d: Json, kept: dict[str, torch.Tensor], place: Callable[[str], str]) -> torch.Tensor:
     shape, dtype = d["shape"], getattr(torch, d["dtype"], None)
     if not isinstance(dtype, torch.dtype):
         raise CannotBuild(f"no dtype {d['dtype']} in this torch")
@@ -238,7 +247,7 @@ def _elements(d: Json, kept: dict[str, torch.Tensor]) -> torch.Tensor:
         base = torch.empty_strided(compact, steps, dtype=dtype)
         base.copy_(t[tuple(slice(0, n) for n in compact)])
         t = base.expand(shape) if compact != shape else base
-    t = t.to(d["device"])
+    t = t.to(place(d["device"]))
     return t.requires_grad_() if d.get("requires_grad") else t
 
 
@@ -264,7 +273,7 @@ _BUILDERS: dict[str, Callable[[Builder, Json], Any]] = {
     "float": lambda b, d: float(d["float"]),
     "enum": lambda b, d: b.find(d["enum"])[d["member"]],
     "dtype": lambda b, d: getattr(torch, d["dtype"]),
-    "device": lambda b, d: torch.device(d["device"]),
+    "device": lambda b, d: torch.device(b.place(d["device"])),
     "config": lambda b, d: b.find(d["config"]).from_dict(d["values"]),
     "partial": lambda b, d: functools.partial(b.build(d["partial"]), *b.items(d["args"]), **b.named(d["kwargs"])),
     "name": lambda b, d: b.find(d["name"]),
@@ -279,6 +288,30 @@ _BUILDERS: dict[str, Callable[[Builder, Json], Any]] = {
     "range": lambda b, d: range(*d["range"]),
     "complex": lambda b, d: complex(*d["complex"]),
 }
+
+
+def placed(module: torch.nn.Module) -> Json:
+    """Where a module's parameters and buffers lie: [device, dtype] of most of them under "", of the others by name."""
+    found = {name: [str(t.device), str(t.dtype).removeprefix("torch.")] for name, t in _state(module)}
+    most = Counter(map(tuple, found.values())).most_common(1)
+    usual = list(most[0][0]) if most else None
+    return {"": usual, **{name: place for name, place in found.items() if place != usual}}
+
+
+def put(module: torch.nn.Module, where: Json, place: Callable[[str], str]) -> None:
+    """Move a module's parameters and buffers to where they lay, as `placed` says; those it does not know get no other dtype but a
+    floating one."""
+    for name, t in _state(module):
+        device, dtype = where.get(name) or where.get("") or (str(t.device), None)
+        kind = getattr(torch, str(dtype), t.dtype)
+        if name not in where and not (t.is_floating_point() and kind.is_floating_point):
+            kind = t.dtype
+        t.data = t.data.to(place(device), kind)
+
+
+def _state(module: torch.nn.Module) -> Iterator[tuple[str, torch.Tensor]]:
+    found = itertools.chain(module.named_parameters(), module.named_buffers())
+    return ((name, t) for name, t in found if not torch.nn.parameter.is_lazy(t))
 
 
 def find_by_name(ref: Json, here: types.ModuleType, load: Callable[[str], types.ModuleType]) -> Any:

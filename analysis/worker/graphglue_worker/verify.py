@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from graphglue_worker import capture, cascade, compare, forks, inputs, judge, observe, overlay, users_compile
+from graphglue_worker import capture, cascade, compare, devices, forks, inputs, judge, observe, overlay, users_compile
 from graphglue_worker.inputs import Entry
 from graphglue_worker.observe import Gradients, Run
 
@@ -45,7 +45,7 @@ def _compiled(entry: Entry) -> Iterator[Any]:
 
 def _measure(entry: Entry, original: bool, deadline_ms: int) -> Side:
     if entry.make is None:
-        return Side(capture.blank(entry))
+        return Side(capture.told(capture.blank(entry)))
     deadline = forks.Deadline(deadline_ms)
     forked = {
         "compiled": forks.Stream(lambda: _compiled(entry), quiet=True),
@@ -65,7 +65,8 @@ def _measure(entry: Entry, original: bool, deadline_ms: int) -> Side:
         {g.plan: g.of for g in results["eager"] if isinstance(g, Gradients)},
         {name: lost.message for name, (_, lost) in found.items() if lost},
     )
-    side.entry = _entry(entry, side, outcome, {name: lost for name, (_, lost) in found.items() if lost})
+    lost = {name: lost for name, (_, lost) in found.items() if lost}
+    side.entry = capture.told(_entry(entry, side, outcome, lost))
     return side
 
 
@@ -81,7 +82,8 @@ def _entry(entry: Entry, side: Side, outcome: Any, lost: dict[str, forks.Lost]) 
         only = "only when compiled: " if which == "compiled" and status != "timeout" else ""
         return {**out, "status": "timeout" if status == "timeout" else "crashed", "message": f"{only}{message}"}
     if eager.error is not None:
-        return {**out, "status": "eager_error", "message": f"running it without torch.compile raised {eager.described}"}
+        words = devices.headed(f"running it without torch.compile raised {eager.described}")
+        return {**out, "status": "eager_error", "message": words}
     note = None
     if outcome.error is None:
         wrong = compare.difference(eager.output, compiled.output)

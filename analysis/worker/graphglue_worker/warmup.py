@@ -4,17 +4,14 @@ import gc
 import importlib
 import logging
 import os
-import signal
 import sys
 from typing import Any
 
-import _graphglue_host as host
-
-from graphglue_worker import advice, environment, wire
+from graphglue_worker import advice
 
 # Imported before the first fork, so that no job pays for it.
 _PRELOAD = (
-    "capture", "compare", "deduced", "facts", "forks", "hooks", "inputs", "job", "judge", "observe", "overlay",
+    "capture", "compare", "deduced", "devices", "facts", "forks", "hooks", "inputs", "job", "judge", "observe", "overlay",
     "positions", "reads", "recorded", "records", "sandbox", "snapshot", "users_compile", "verify",
     "write_inputs",
 )  # fmt: skip
@@ -39,12 +36,15 @@ def ready() -> dict[str, Any]:
         torch.set_num_threads(1)
         for name in _PRELOAD:
             importlib.import_module(f"graphglue_worker.{name}")
-        from graphglue_worker import records
+        from graphglue_worker import devices, records
 
         frame["registry"] = records.registry_path()
-        warm_up()
+        query = devices.Query()
+        try:
+            warm_up()
+        finally:
+            frame["cuda"] = query.answer()
         frame["torch"] = str(torch.__version__).split("+")[0]
-        frame["cuda"] = cuda_info()
     except ImportError as e:
         if str(e.name).startswith("graphglue"):
             raise  # ours is broken, not theirs
@@ -103,26 +103,3 @@ def warm_up() -> None:
     finally:
         logging.disable(logging.NOTSET)
     torch._dynamo.reset()
-
-
-def cuda_info() -> dict[str, Any] | None:
-    """Devices, asked for in a child so that this process never initialises CUDA.  None when the child fails."""
-    r, w = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        try:
-            environment.restore()
-            runtime, devices = host.cuda_devices()
-            keys = ("index", "name", "total_bytes", "free_bytes")
-            wire.send(w, {"runtime": runtime, "devices": [dict(zip(keys, d, strict=True)) for d in devices]})
-        finally:
-            os._exit(0)
-    os.close(w)
-    try:
-        return wire.recv(r, 20_000)
-    except (OSError, EOFError, TimeoutError, ValueError):
-        return None
-    finally:
-        os.close(r)
-        os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)

@@ -72,7 +72,11 @@ class Zygote:
             self.offer = sandbox.probe(self.scratch)
         frame = {**warmup.ready(), "sandbox": self.offer.facts}
         self.torch_error = frame["torch_error"]
-        self.cuda = bool((frame["cuda"] or {}).get("devices"))
+        if self.torch_error is None:
+            from graphglue_worker import devices
+
+            devices.count = devices.usable(frame["cuda"])
+            self.cuda = devices.count > 0
         if self.out != self.fd:  # the other side may be on another machine
             frame["registry_text"] = warmup.read_registry(frame["registry"])
         self.send(frame)
