@@ -263,6 +263,51 @@ def test_devices_are_asked_for_outside_the_zygote(tmp_path: Path, workspace: Pat
     assert worker.close() == 0
 
 
+@without_gpu
+@pytest.mark.skipif(torch.version.cuda is None, reason="this torch is built without CUDA")
+def test_the_driver_sleeps_in_the_zygote(tmp_path: Path, workspace: Path, write: Write) -> None:
+    log = tmp_path / "log"
+    driver = {"LD_LIBRARY_PATH": str(BIN.parent / "fake_driver"), "CUDA_FAKE_LOG": str(log)}
+    worker = Worker([str(workspace)], env=driver).start()
+    assert worker.hello and worker.ready and worker.ready["cuda"]["error"] == "no CUDA-capable device is detected"
+    woken = {int(line.split()[0]) for line in log.read_text().splitlines()}
+    assert woken and worker.hello["pid"] not in woken
+    # Nor in the process that forks the runs of a job, which has imported the file.
+    here = "HERE = os.getpid()\nopen({!r}, 'w').write(str(HERE))\n".format(str(tmp_path / "importer"))
+    given = "TESTCASES = [(Net, lambda: ([], {}), lambda: ([torch.ones(2, 4)], {}))]\n"
+    assert worker.capture(write(textwrap.dedent(NET) + here + given)).entry["status"] == "captured"
+    assert (tmp_path / "importer").read_text() not in {line.split()[0] for line in log.read_text().splitlines()[len(woken) :]}
+    assert worker.close() == 0
+
+
+def test_cuda_is_left_alone_while_dynamo_is_warmed(tmp_path: Path, workspace: Path, write: Write) -> None:
+    """Fake tensors would replace CUDA's device guard for good where no device is visible; jobs must not inherit that."""
+    log = tmp_path / "CUDA_log"
+    (tmp_path / "sitecustomize.py").write_text(
+        "import os, torch\n"
+        "def ensure(original=torch._C._ensureCUDADeviceGuardSet):\n"
+        f"    open({str(log)!r}, 'a').write(f'{{os.getpid()}}\\n')\n    original()\n"
+        "torch._C._ensureCUDADeviceGuardSet = ensure\n"
+    )
+    worker = Worker([str(workspace)], env={"PYTHONPATH": str(tmp_path)}).start()
+    assert worker.hello and not log.exists()
+    worker.capture(write(textwrap.dedent(NET) + "TESTCASES = [(Net, lambda: ([], {}), lambda: ([torch.ones(2, 4)], {}))]\n"))
+    assert has_gpu or log.exists(), "in jobs it is torch's own affair"
+    assert worker.close() == 0
+
+
+@faked
+def test_what_torch_remembers_of_having_seen_no_device_is_forgotten(tmp_path: Path, workspace: Path, write: Write) -> None:
+    worker = Worker([str(workspace)], env=fake_runtime(tmp_path, "devices=1")).start()
+    path = write(
+        textwrap.dedent(NET) + "from torch.utils import _triton\n"
+        "KEPT = [n for n, f in vars(_triton).items() if hasattr(f, 'cache_info') and f.cache_info().currsize]\n"
+        "def graphglue_inputs():\n    yield ' '.join(KEPT) or 'nothing', Net(), (torch.ones(2, 4),), {}\n"
+    )
+    assert {n: e["status"] for n, e in worker.capture(path).entries.items()} == {"nothing": "captured"}
+    assert worker.close() == 0
+
+
 @faked
 @pytest.mark.parametrize(
     ("devices", "error", "of_device"),

@@ -134,7 +134,7 @@ class Child:
         from graphglue_worker import devices
 
         assert self.offer and self.scratch
-        devices.count = 0
+        devices.count = 0  # none is visible
         readable = [*workspaces, os.path.dirname(os.path.realpath(self.request["file"]))]
         try:
             sandbox.enter(self.offer, self.scratch, readable, [channel], self.seconds, tasks)

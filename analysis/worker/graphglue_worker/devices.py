@@ -7,6 +7,7 @@ import contextlib
 import os
 import re
 import signal
+import sys
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -87,9 +88,19 @@ def _built_for_it() -> bool:
     return bool(torch.version.cuda or torch.version.hip)
 
 
-def usable(cuda: dict[str, Any] | None) -> int:
-    """How many devices of a Query's answer torch can use."""
-    return len((cuda or {}).get("devices", ())) if _built_for_it() else 0
+def show(cuda: dict[str, Any] | None) -> None:
+    """Prepare the zygote for jobs that see the devices of a Query's answer, as it does not."""
+    global count
+    count = len((cuda or {}).get("devices", ())) if _built_for_it() else 0
+    if not count:
+        return
+    # Details of torch's, looked for before use: what it keeps from having seen none.
+    for kept in vars(sys.modules.get("torch.utils._triton", object)).values():
+        if callable(clear := getattr(kept, "cache_clear", None)):
+            clear()
+    interfaces = sys.modules.get("torch._dynamo.device_interface")
+    if hasattr(interfaces, "_device_initialized"):
+        interfaces._device_initialized = False
 
 
 # ---- one that is missing ---------------------------------------------------------------------------------------------------

@@ -224,7 +224,10 @@ class _End:
 
 
 def _dump_each(results: Iterator[Any], f: BinaryIO) -> None:
-    for result in results:
+    place = identity(f.fileno())
+    for result in results:  # each time user code has run, which may have closed or replaced the file
+        if identity(f.fileno()) != place:
+            os._exit(EXIT_CHANNEL)
         pickle.dump(result, f)
         f.flush()
     pickle.dump(_End, f)

@@ -1,10 +1,12 @@
 """What the zygote does before its first job: import torch, run Dynamo once, look for CUDA devices."""
 
+import contextlib
 import gc
 import importlib
 import logging
 import os
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 from graphglue_worker import advice
@@ -71,6 +73,24 @@ def read_registry(path: str | None) -> str | None:
         return None
 
 
+@contextlib.contextmanager
+def _driver_left_alone() -> Iterator[None]:
+    """Where no CUDA device is visible, as here, fake tensors ask the driver for their number and put a guard that does nothing in place of
+    CUDA's own.  Jobs would inherit both, and have no use of the devices that they see."""
+    import torch
+
+    name = "_ensureCUDADeviceGuardSet"
+    ensure = getattr(torch._C, name, None)  # a detail of torch's: looked for before use
+    if ensure is None:
+        yield
+        return
+    setattr(torch._C, name, lambda: None)
+    try:
+        yield
+    finally:
+        setattr(torch._C, name, ensure)
+
+
 def warm_up() -> None:
     """Run Dynamo once over what models are made of, so that a child finds its caches and imports ready."""
     import torch
@@ -98,7 +118,7 @@ def warm_up() -> None:
 
     logging.disable(logging.WARNING)  # Dynamo warns about the toy's own breaks
     try:
-        with torch.no_grad():
+        with torch.no_grad(), _driver_left_alone():
             capture.run_callable(Toy().eval(), (torch.arange(8).reshape(1, 8),), {})
     finally:
         logging.disable(logging.NOTSET)

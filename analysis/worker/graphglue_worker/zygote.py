@@ -75,7 +75,7 @@ class Zygote:
         if self.torch_error is None:
             from graphglue_worker import devices
 
-            devices.count = devices.usable(frame["cuda"])
+            devices.show(frame["cuda"])
             self.cuda = devices.count > 0
         if self.out != self.fd:  # the other side may be on another machine
             frame["registry_text"] = warmup.read_registry(frame["registry"])
