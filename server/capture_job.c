@@ -169,6 +169,24 @@ gg_capture_job *gg_capture_job_start(const gg_capture_job_options *options, cons
     return job;
 }
 
+bool gg_capture_place(const json_t *done, const gg_text *text, gg_span *out) {
+    const json_t *place = json_object_get(done, "place"), *col = json_object_get(place, "col"),
+                 *end_col = json_object_get(place, "end_col");
+    json_int_t line = json_integer_value(json_object_get(place, "line"));
+    if (text == NULL || line < 1 || line > (json_int_t)gg_text_line_count(text)) return false;
+    bool one_line = json_integer_value(json_object_get(place, "end_line")) == line;
+    uint32_t start = gg_text_line_start(text, (uint32_t)line - 1);
+    gg_str content = gg_text_line(text, (uint32_t)line - 1), body = gg_str_trim(content);
+    size_t first = body.len ? (size_t)(body.ptr - content.ptr) : 0, last = first + body.len;
+    if (json_is_integer(col) && json_integer_value(col) >= 0) first = (size_t)json_integer_value(col);
+    if (first > content.len) first = content.len;
+    if (one_line && json_is_integer(end_col) && json_integer_value(end_col) > (json_int_t)first)
+        last = (size_t)json_integer_value(end_col);
+    if (last > content.len) last = content.len;
+    *out = (gg_span){start + (uint32_t)first, start + (uint32_t)(last > first ? last : first)};
+    return true;
+}
+
 void gg_capture_job_cancel(gg_capture_job *job) {
     job->canceled = true;
     if (job->worker) gg_worker_cancel(job->worker, job->id);

@@ -22,4 +22,7 @@ typedef struct gg_capture_job_options {
 gg_capture_job *gg_capture_job_start(const gg_capture_job_options *options, const gg_capture_request *request);
 void gg_capture_job_cancel(gg_capture_job *job); /* its `done` follows */
 
+/* Where in the captured text a `done` frame says that it failed; false when it does not say so.  Any thread. */
+bool gg_capture_place(const json_t *done, const gg_text *text, gg_span *out);
+
 #endif

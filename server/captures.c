@@ -16,6 +16,8 @@ typedef struct gg_capture {
     json_t *entries;       /* finished ones */
     json_t *partial;       /* {"name":…, "breaks":[…]} of the one that runs; NULL */
     char *failure;
+    gg_span failed; /* where in the text */
+    bool located;
     char *output;
     bool done, grouping, again, canceled;
     atomic_bool given_up; /* nobody waits for what the grouping job finds */
@@ -27,6 +29,8 @@ typedef struct grouping {
     gg_capture *capture;
     json_t *entries; /* deep copy: jansson values are not shared between threads */
     char *failure;
+    gg_span failed;
+    bool located;
     gg_text *text;
     char *path;
     gg_registry_source *registry; /* the findings take it */
@@ -87,7 +91,8 @@ static void add_problem(gg_findings *f, gg_span span, int severity, const char *
 
 static void find_problems(const grouping *g, gg_findings *f) {
     f->problems = GG_ARENA_ARRAY(f->arena, gg_problem, f->entry_count + 1);
-    if (g->failure) add_problem(f, line_span(g->text, 1), 1, "capture", gg_str_from(g->failure));
+    if (g->failure)
+        add_problem(f, g->located ? g->failed : line_span(g->text, 1), 1, "capture", gg_str_from(g->failure));
     for (size_t i = 0; i < f->entry_count; i++) {
         const gg_entry *e = &f->entries[i];
         bool good = e->status == GG_ENTRY_CAPTURED || e->status == GG_ENTRY_NOTHING;
@@ -182,6 +187,8 @@ static void start_grouping(gg_capture *c) {
                     .registry = c->workspace ? gg_registry_source_ref(c->workspace->registry) : NULL};
     if (c->partial) json_array_append_new(g->entries, json_deep_copy(c->partial));
     if (c->failure) g->failure = gg_str_dup(gg_str_from(c->failure));
+    g->failed = c->failed;
+    g->located = c->located;
     c->grouping = true;
     gg_job_start(c->session, group, on_grouped, g);
 }
@@ -217,6 +224,7 @@ static void on_frame(void *data, const char *op, const json_t *frame) {
         c->canceled = true;
     } else if (status && strcmp(status, "ok") != 0) {
         c->failure = gg_str_dup(gg_str_from(message ? message : status));
+        c->located = gg_capture_place(frame, c->text, &c->failed);
     }
     json_decref(c->partial);
     c->partial = NULL;

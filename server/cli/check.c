@@ -121,7 +121,7 @@ static void on_file(void *data, gg_cli_file *file) {
     if (c->args.json) {
         json_t *out = json_object();
         json_object_set_new(out, "path", json_string(file->path));
-        json_object_set_new(out, "error", file->error ? json_string(file->error) : json_null());
+        json_object_set_new(out, "error", gg_cli_error_json(file));
         json_object_set_new(out, "entries", list);
         json_object_set_new(out, "findings", static_findings());
         json_array_append_new(c->files, out);

@@ -57,10 +57,11 @@ bool gg_cli_project_of(const char *file, char root[GG_PATH_BYTES]);
 /* ---- runs (run.c) ---------------------------------------------------------------------------------------------------------- */
 typedef struct gg_cli_file {
     char *path, *absolute;
-    char *error;     /* why the file could not be handled; NULL: it was */
-    bool timed_out;  /* the error is the deadline */
-    gg_text *text;   /* NULL when it could not be read */
-    json_t *entries; /* array of the worker's `entry` values */
+    char *error;           /* why the file could not be handled; NULL: it was */
+    uint32_t line, column; /* where, 1-based, in UTF-16 units; 0: not known */
+    bool timed_out;        /* the error is the deadline */
+    gg_text *text;         /* NULL when it could not be read */
+    json_t *entries;       /* array of the worker's `entry` values */
     bool taken, done;
 } gg_cli_file;
 
@@ -83,6 +84,7 @@ void gg_cli_progress(gg_cli_run *run, const char *format, ...)
 void gg_cli_file_clear(gg_cli_file *file);
 /* What a job's `done` frame says went wrong, in words; NULL when all went well.  The caller frees. */
 char *gg_cli_failure(const json_t *done);
+void gg_cli_locate(gg_cli_file *file, const json_t *done); /* sets line and column */
 
 /* ---- fix's report (fix_report.c) ------------------------------------------------------------------------------------------------ */
 typedef struct gg_cli_fix_counts {
@@ -120,6 +122,7 @@ void gg_cli_sort_sites(gg_site_list *sites); /* by file and place: people read f
 void gg_cli_print_problem(FILE *out, const gg_cli_file *file, const char *severity, const char *format, ...)
     GG_PRINTF(4, 5);
 void gg_cli_print_error(FILE *out, const gg_cli_file *file); /* file->error */
+json_t *gg_cli_error_json(const gg_cli_file *file); /* the same behind its path and place; null when there is none */
 /* What an entry has to say besides its breaks; nothing when it has no message. */
 void gg_cli_print_entry_problem(FILE *out, const gg_cli_file *file, const gg_entry *entry);
 /* "; on cuda:0 …", what an entry took of its CUDA device; nothing where it ran on none. */

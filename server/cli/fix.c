@@ -17,9 +17,9 @@ typedef struct fixing {
 
 /* ---- driving ------------------------------------------------------------------------------------------------------------ */
 
-static int capture(fixing *f, gg_fix *fix, const gg_fix_action *action, const char *path, char **failure,
+static int capture(fixing *f, gg_fix *fix, const gg_fix_action *action, gg_cli_file *file, char **failure,
                    gg_error *err) {
-    gg_overlay_file overlay = {gg_str_from(path), gg_text_bytes(action->original)};
+    gg_overlay_file overlay = {gg_str_from(file->absolute), gg_text_bytes(action->original)};
     gg_capture_request request = {.file = overlay.file,
                                   .overlay = &overlay,
                                   .overlay_count = 1,
@@ -28,6 +28,7 @@ static int capture(fixing *f, gg_fix *fix, const gg_fix_action *action, const ch
     json_t *values = NULL;
     json_t *done = gg_cli_job(f->run, gg_capture_request_encode(&request), "entry", "entry", &values);
     *failure = gg_cli_failure(done);
+    gg_cli_locate(file, done);
     json_decref(done);
     size_t count = json_array_size(values);
     json_t **entries = gg_calloc(count, sizeof(json_t *));
@@ -60,14 +61,14 @@ static int verify(fixing *f, gg_fix *fix, const gg_fix_action *action, const cha
     return error;
 }
 
-static int drive(fixing *f, gg_fix *fix, const gg_cli_file *file, char **failure, gg_error *err) {
+static int drive(fixing *f, gg_fix *fix, gg_cli_file *file, char **failure, gg_error *err) {
     gg_fix_action action;
     for (size_t step = 0;; step++) {
         int error = gg_fix_next(fix, &action, err);
         if (error || action.step == GG_FIX_DONE) return error;
         if (action.step == GG_FIX_CAPTURE) {
             gg_cli_progress(f->run, "capturing %s", file->path);
-            error = capture(f, fix, &action, file->absolute, failure, err);
+            error = capture(f, fix, &action, file, failure, err);
         } else {
             gg_cli_progress(f->run, "verifying %s (candidate %zu: %s)", file->path, step, action.rule->name);
             error = verify(f, fix, &action, file->absolute, err);
@@ -135,7 +136,7 @@ static void report_json(fixing *f, const gg_fix *fix, const gg_cli_file *file) {
         if (list[i].verdict) json_array_append_new(repairs, repair_json(&list[i]));
     gg_str patched = fix ? gg_text_bytes(gg_fix_text(fix)) : file->text ? gg_text_bytes(file->text) : GG_STR_NULL;
     json_object_set_new(out, "path", json_string(file->path));
-    json_object_set_new(out, "error", file->error ? json_string(file->error) : json_null());
+    json_object_set_new(out, "error", gg_cli_error_json(file));
     json_object_set_new(out, "entries", fix ? entries_json(f, fix, file) : json_array());
     json_object_set_new(out, "repairs", repairs);
     json_object_set_new(out, "patched", patched.ptr ? json_stringn(patched.ptr, patched.len) : json_null());

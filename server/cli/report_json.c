@@ -98,6 +98,12 @@ json_t *gg_cli_head_json(gg_cli_run *run) {
     return out;
 }
 
+json_t *gg_cli_error_json(const gg_cli_file *file) {
+    if (file->error == NULL) return json_null();
+    if (file->line == 0) return json_string(file->error);
+    return json_sprintf("%s:%u:%u: %s", file->path, file->line, file->column, file->error);
+}
+
 void gg_cli_print_json(json_t *json_take) {
     json_dumpf(json_take, stdout, JSON_INDENT(2));
     putchar('\n');

@@ -145,8 +145,9 @@ void gg_cli_print_problem(FILE *out, const gg_cli_file *file, const char *severi
     const char *colour = strcmp(severity, "error") == 0     ? style->red
                          : strcmp(severity, "warning") == 0 ? style->yellow
                                                             : style->blue;
-    fprintf(out, "%s%s:%s %s%s:%s ", style->bold, gg_cli_shown(file->path), style->reset, colour, severity,
-            style->reset);
+    fprintf(out, "%s%s:", style->bold, gg_cli_shown(file->path));
+    if (file->error && file->line) fprintf(out, "%u:%u:", file->line, file->column);
+    fprintf(out, "%s %s%s:%s ", style->reset, colour, severity, style->reset);
     va_list words;
     va_start(words, format);
     vfprintf(out, format, words);

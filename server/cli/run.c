@@ -154,6 +154,14 @@ char *gg_cli_failure(const json_t *done) {
     return gg_str_dup(gg_str_from(message ? message : status ? status : "the worker gave no answer"));
 }
 
+void gg_cli_locate(gg_cli_file *file, const json_t *done) {
+    gg_span span;
+    if (!gg_capture_place(done, file->text, &span)) return;
+    gg_position at = gg_text_position(file->text, span.start, GG_UTF16);
+    file->line = at.line + 1;
+    file->column = at.character + 1;
+}
+
 static void feed(lane *l);
 
 static void tell_done(gg_cli_run *run) {
@@ -189,6 +197,7 @@ static void on_frame(void *data, const char *op, const json_t *frame) {
         const char *status = json_string_value(json_object_get(frame, "status"));
         if (json_is_true(json_object_get(frame, "given_up")) && retire(l)) return;
         l->file->error = gg_cli_failure(frame);
+        gg_cli_locate(l->file, frame);
         l->file->timed_out = status && strcmp(status, "timeout") == 0;
         l->file->done = true;
         l->file = NULL;

@@ -94,7 +94,7 @@ def test_ranges_are_utf16_and_exact(report: Any) -> None:
 
 def test_files_that_cannot_be_handled(report: Any) -> None:
     for name, words in {
-        "import_error.py": "no_such_module", "syntax.py": "line 1", "latin.py": "UTF-8", "missing.py": "No such file", "nul.py": "null",
+        "import_error.py": "no_such_module", "syntax.py": "syntax.py:1:7: SyntaxError", "latin.py": "UTF-8", "missing.py": "No such file", "nul.py": "null",
     }.items():  # fmt: skip
         assert words in report[1][name]["error"], report[1][name]["error"]
 

@@ -106,3 +106,23 @@ def test_an_error_names_the_path_once(tmp_path: Path) -> None:
     done = cli("check", "gone.py", cwd=tmp_path)
     assert done.stdout.startswith("gone.py: error: No such file or directory\n")
     assert "1 could not be run" in done.stdout
+
+
+PLACES = {
+    "syntax.py": ("x = 1\ny = 'é' + (1 =\n", 2, 11, "SyntaxError: "),
+    "import.py": ("import os\n\nimport no_such_module\n", 3, 1, "ModuleNotFoundError: No module named 'no_such_module'"),
+    "inputs.py": ("X = 1\n\nTESTCASES = {}\n", 3, 1, "TESTCASES must be a list of (class, init, forward)"),
+    "endless.py": ("while True:\n    x = 1\n", 2, 5, "importing the file did not end within 3 s"),
+}
+
+
+def test_a_file_that_cannot_be_imported_is_told_with_its_place(tmp_path: Path, run_json: Any) -> None:
+    for name, (text, *_) in PLACES.items():
+        (tmp_path / name).write_text(text)
+    done = cli("check", "--timeout", "3", *PLACES, cwd=tmp_path)
+    _, out = run_json("check", "--timeout", "3", *PLACES, cwd=tmp_path)
+    for (name, (_, line, column, words)), file in zip(PLACES.items(), out["files"], strict=True):
+        told = re.search(rf"^{re.escape(name)}:(\d+):(\d+): error: (.*)$", done.stdout, re.MULTILINE)
+        assert told is not None and words in told[3], done.stdout
+        assert (int(told[1]), int(told[2])) == (line, column) or (name == "endless.py" and told[1] in "12")
+        assert re.match(rf"{re.escape(name)}:\d+:\d+: .*{re.escape(words)}", file["error"]), file["error"]

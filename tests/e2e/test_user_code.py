@@ -40,6 +40,18 @@ async def test_a_capture_that_fails_is_told_and_the_next_one_runs(start, text, w
     assert sorted(p.name for p in client.workspace.iterdir() if p.suffix == ".py") == ["bad.py", "model.py"]
 
 
+@pytest.mark.parametrize(
+    ("text", "start_line", "start_character", "end_character"),
+    [("import os\nx = '😀' + (1 =\n", 1, 11, 15), ("import os\n\nos.nothing()\n", 2, 0, 10)],
+    ids=["syntax", "exception"],
+)
+async def test_a_failed_import_is_marked_where_it_fails(start, text, start_line, start_character, end_character):
+    client = await start(trusted=True)
+    found = (await client.saved(client.open("bad.py", text)))[0]
+    assert (found.range.start.line, found.range.start.character) == (start_line, start_character)
+    assert (found.range.end.line, found.range.end.character) == (start_line, end_character)
+
+
 @pytest.mark.parametrize("text", [programs.PRINTS, programs.FLOODS], ids=["prints", "floods"])
 async def test_output_never_reaches_the_protocol(start, text):
     client = await start(trusted=True, settings={"capture": {"timeout": 60}})

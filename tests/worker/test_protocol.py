@@ -145,7 +145,7 @@ def test_import_error_says_where(worker: Worker, write: Write) -> None:
     job = worker.capture(write("import torch\nx = 1 / 0\n"))
     assert job.done["status"] == "import_error"
     assert "ZeroDivisionError" in job.done["message"]
-    assert "line 2" in job.done["message"]
+    assert job.done["place"]["line"] == 2 and job.done["place"]["col"] in (4, None)  # no columns before Python 3.11
 
 
 def test_oversized_frame_ends_the_worker() -> None:

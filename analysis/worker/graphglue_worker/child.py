@@ -264,7 +264,9 @@ class Child:
             status, message = how.status, how.message
         output = self.output.decode("utf-8", "replace")
         told = {"op": "done", "id": self.id, "status": status, "message": message, "output": output}
-        return {**told, "reads": done.get("reads")} if done and status == "ok" else told
+        if done and not self.ended_as:
+            told["reads" if status == "ok" else "place"] = done.get("reads" if status == "ok" else "place")
+        return told
 
     def end(self) -> None:
         """Kill and reap, when nobody is left to tell."""

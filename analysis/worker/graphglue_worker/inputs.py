@@ -16,16 +16,27 @@ from dataclasses import dataclass, field
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from graphglue_worker import devices, forks, overlay, positions
+from graphglue_worker import devices, overlay, positions
 
-LISTING_MS = 60_000
+Place = dict[str, "int | None"]
 
 if TYPE_CHECKING:
     from graphglue_worker import sources
 
 
 class ImportFailure(Exception):
-    """The file could not be imported, or its inputs are malformed; the text says so in plain words."""
+    """The file could not be imported, or its inputs are malformed; the text says so in plain words.
+
+    `place`, where it is known: `line`, `end_line` (1-based), `col`, `end_col` (UTF-8 bytes, or None) in the file itself."""
+
+    def __init__(self, words: str, place: "Place | None" = None) -> None:
+        super().__init__(words)
+        self.place = place
+
+    @property
+    def with_line(self) -> str:
+        """The words, for where a place alone cannot be shown."""
+        return f"{self} (line {self.place['line']})" if self.place else str(self)
 
 
 @dataclass
@@ -86,13 +97,15 @@ def load(path: str, train: bool = False, plans: dict[str, Any] | None = None, fi
     `plans`: deduced inputs by entry name, those known before; what is found is added.  `fixed`: no other ones are looked for.
     """
     module = import_file(path)
-    if hasattr(module, "graphglue_inputs"):
-        entries = _from_function(module, train)
-    elif hasattr(module, "TESTCASES"):
-        entries = _from_testcases(module, train)
-    elif all(hasattr(module, n) for n in ("Model", "get_init_inputs", "get_inputs")):
-        entries = [_from_model(module, train)]
-    else:
+    from graphglue_worker import given
+
+    try:
+        entries = given.entries(module, train)
+    except ImportFailure as e:
+        path = os.path.abspath(path)
+        e.place = e.place or _binding(path, given.names(module))
+        raise
+    if entries is None:
         entries = not_given(module, train, {} if plans is None else plans, fixed)
     return _number(entries)
 
@@ -154,14 +167,49 @@ def import_file(path: str) -> ModuleType:
         overlay.remember(path, text)
         exec(code, module.__dict__)
         return module
-    except SyntaxError as e:
-        raise ImportFailure(f"{os.path.basename(path)} line {e.lineno}: {type(e).__name__}: {e.msg}") from e
     except UnicodeDecodeError as e:
         raise ImportFailure(f"{os.path.basename(path)} cannot be decoded: {e}") from e
     except SystemExit as e:
-        raise ImportFailure(f"importing the file called sys.exit({safe_repr(e.code)})") from e
+        raise ImportFailure(f"importing the file called sys.exit({safe_repr(e.code)})", place_in(path, e)) from e
     except Exception as e:
-        raise ImportFailure(devices.headed(f"importing the file failed: {_describe(e)}")) from e
+        own = isinstance(e, SyntaxError) and e.filename == path
+        words = (
+            f"{type(e).__name__}: {e.msg}"
+            if own
+            else devices.headed(f"importing the file failed: {_describe(e, path)}")
+        )
+        raise ImportFailure(words, place_in(path, e)) from e
+
+
+def place_in(path: str, error: BaseException | None) -> Place | None:
+    """Where in a file an exception comes from; None when it does not."""
+    if isinstance(error, SyntaxError) and error.filename == path and error.lineno:
+        line = error.text or ""
+        start, end = error.offset or 0, error.end_offset or 0
+        end = end if error.end_lineno == error.lineno and end > start else 0
+        col, end_col = (len(line[: n - 1].encode()) if n > 0 else None for n in (start, end))
+        return {
+            "line": error.lineno,
+            "end_line": error.lineno,
+            "col": col,
+            "end_col": end_col if end_col != col else None,
+        }
+    frames = traceback.extract_tb(error.__traceback__) if error is not None else []
+    for frame in reversed(frames):
+        if frame.filename == path and frame.lineno:
+            ends = {name: getattr(frame, name, None) for name in ("end_lineno", "colno", "end_colno")}
+            return {
+                "line": frame.lineno, "end_line": ends["end_lineno"], "col": ends["colno"], "end_col": ends["end_colno"],
+            }  # fmt: skip
+    return None
+
+
+def _binding(path: str, names: tuple[str, ...]) -> Place | None:
+    """Where a file binds the first of some names that it binds at its top."""
+    for node in ast.parse(overlay.read(path)).body:
+        if set(_bound([node])) & set(names):
+            return {"line": node.lineno, "end_line": node.lineno, "col": node.col_offset, "end_col": None}
+    return None
 
 
 def safe_repr(value: Any) -> str:
@@ -172,17 +220,29 @@ def safe_repr(value: Any) -> str:
         return f"<{type(value).__qualname__}>"
 
 
-def _describe(e: BaseException) -> str:
-    """``TypeError: … (file.py line 3)`` with the innermost frame of the workspace, else of a library, else outside this package."""
+def _describe(e: BaseException, at: str | None = None) -> str:
+    """``TypeError: … (file.py line 3)`` with the innermost frame of the workspace, else of a library, else outside this package.
+
+    Without the place, when that is in the file `at`."""
+    if isinstance(e, SyntaxError) and e.filename and e.lineno:
+        where = f" ({os.path.basename(e.filename)} line {e.lineno})" if e.filename != at else ""
+        return f"{type(e).__name__}: {e.msg}{where}"
     text = "".join(traceback.format_exception_only(type(e), e)).strip()
     here = os.path.dirname(os.path.abspath(__file__))
     frames = [f for f in traceback.extract_tb(e.__traceback__) if not f.filename.startswith((here, "<frozen"))]
     for origin in ("workspace", "library"):
         frames = [f for f in frames if positions.origin(f.filename) == origin] or frames
-    return f"{text} ({os.path.basename(frames[-1].filename)} line {frames[-1].lineno})" if frames else text
+    if not frames or frames[-1].filename == at:
+        return text
+    return f"{text} ({os.path.basename(frames[-1].filename)} line {frames[-1].lineno})"
 
 
-def _where(obj: Any) -> tuple[str | None, str | None, int | None]:
+def qualified_name(fn: Any) -> str:
+    """The name a callable has in its module, or that of its class."""
+    return getattr(fn, "__qualname__", None) or type(fn).__qualname__
+
+
+def where(obj: Any) -> tuple[str | None, str | None, int | None]:
     """(class name, file, 1-based line) of what defines a callable."""
     import torch
 
@@ -205,7 +265,7 @@ def source_of(target: Any) -> tuple[str | None, int | None]:
         return None, None
 
 
-def _mode(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], train: bool, as_yielded: bool) -> Call:
+def in_mode(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], train: bool, as_yielded: bool) -> Call:
     import torch
     from torch.utils import _pytree
 
@@ -219,139 +279,9 @@ def _mode(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], train: bool, a
     return Call(fn, tuple(args), dict(kwargs), grad)
 
 
-def _items(module: ModuleType) -> Iterator[tuple[str, Any, tuple[Any, ...], dict[str, Any]]]:
-    for i, item in enumerate(module.graphglue_inputs()):
-        if not (isinstance(item, (tuple, list)) and len(item) == 4):
-            raise ImportFailure(
-                f"graphglue_inputs() item {i + 1} must be (name, callable, args, kwargs), not {type(item).__name__}"
-            )
-        name, fn, args, kwargs = item
-        if not callable(fn) or not isinstance(args, (tuple, list)) or not isinstance(kwargs, dict):
-            raise ImportFailure(f"graphglue_inputs() item {i + 1}: want (name, callable, args tuple, kwargs dict)")
-        yield name, fn, tuple(args), kwargs
-
-
 def as_yielded(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
     """The call that an item of ``graphglue_inputs()`` stands for."""
-    return _mode(fn, args, kwargs, False, as_yielded=True)
-
-
-def given_by_function(module: ModuleType) -> list[Entry]:
-    """Entries of a module that has ``graphglue_inputs()``.  Raises ImportFailure."""
-    return _from_function(module, False)
-
-
-@dataclass
-class _Listing:
-    """Items of graphglue_inputs(): name, class, file and line of each.  `failure`: why they cannot be used; `missing`: why there are no
-    more of them, where that is a device which is not here."""
-
-    items: list[tuple[str, str | None, str | None, int | None]] = field(default_factory=list)
-    failure: str | None = None
-    missing: str | None = None
-
-
-def _listing(module: ModuleType) -> _Listing:
-    found = _Listing()
-    seed_all(0)
-    try:
-        for name, fn, _, _ in _items(module):
-            found.items.append((str(name or qualified_name(fn)), *_where(fn)))
-    except ImportFailure as e:
-        found.failure = str(e)
-    except Exception as e:  # noqa: BLE001 - user code
-        words = f"graphglue_inputs() raised {_describe(e)}"
-        if devices.missing(words):
-            found.missing = devices.headed(words)
-        else:
-            found.failure = words
-    return found
-
-
-def _from_function(module: ModuleType, train: bool) -> list[Entry]:
-    def make(index: int) -> Callable[[int], Call]:
-        def build(seed: int) -> Call:
-            seed_all(seed)
-            for i, (_, fn, args, kwargs) in enumerate(_items(module)):
-                if i == index:
-                    return _mode(fn, args, kwargs, train, as_yielded=True)
-            raise ImportFailure(f"graphglue_inputs() yielded fewer items on a second run (no item {index + 1})")
-
-        return build
-
-    # Where there is a CUDA device the items may be on it: that must not happen in the process that forks every run.
-    found = forks.run(lambda: _listing(module), forks.Deadline(LISTING_MS)) if devices.count else _listing(module)
-    if isinstance(found, forks.Lost):
-        raise ImportFailure(f"graphglue_inputs() could not be run: {found.message}")
-    if found.failure:
-        raise ImportFailure(found.failure)
-    entries = [
-        Entry(name, "graphglue_inputs", make(i), cls, file, line)
-        for i, (name, cls, file, line) in enumerate(found.items)
-    ]
-    if found.missing:  # what comes behind it is not known
-        file, line = source_of(module.graphglue_inputs)
-        entries.append(Entry("graphglue_inputs", "graphglue_inputs", _refusing(found.missing), None, file, line))
-    return entries
-
-
-def _refusing(words: str) -> Callable[[int], Call]:
-    def build(seed: int) -> Call:
-        raise ImportFailure(words)
-
-    return build
-
-
-def qualified_name(fn: Any) -> str:
-    return getattr(fn, "__qualname__", None) or type(fn).__qualname__
-
-
-def _from_testcases(module: ModuleType, train: bool) -> list[Entry]:
-    def make(cls: Any, init: Any, forward: Any) -> Callable[[int], Call]:
-        def build(seed: int) -> Call:
-            seed_all(seed)
-            args, kwargs = init()
-            fn = cls(*args, **kwargs)
-            seed_all(seed)
-            args, kwargs = forward()
-            return _mode(fn, args, kwargs, train, as_yielded=False)
-
-        return build
-
-    entries = []
-    for i, case in enumerate(module.TESTCASES):
-        if not (isinstance(case, (tuple, list)) and len(case) in (3, 4) and all(callable(c) for c in case[:3])):
-            raise ImportFailure(
-                f"TESTCASES item {i + 1} must be (class, init, forward) or (class, init, forward, flag)"
-            )
-        cls, init, forward = case[:3]
-        _, file, line = (None, *source_of(cls))
-        entries.append(
-            Entry(qualified_name(cls), "testcases", make(cls, init, forward), qualified_name(cls), file, line)
-        )
-    return entries
-
-
-def _from_model(module: ModuleType, train: bool) -> Entry:
-    def build(seed: int) -> Call:
-        seed_all(seed)
-        init = module.get_init_inputs()
-        if (
-            isinstance(init, (list, tuple))
-            and len(init) == 2
-            and isinstance(init[0], (list, tuple))
-            and isinstance(init[1], dict)
-        ):
-            fn = module.Model(*init[0], **init[1])
-        else:
-            fn = module.Model(**init) if isinstance(init, dict) else module.Model(*init)
-        seed_all(seed)
-        given = module.get_inputs()
-        args, kwargs = ((), given) if isinstance(given, dict) else (tuple(given), {})
-        return _mode(fn, args, kwargs, train, as_yielded=False)
-
-    file, line = source_of(module.Model)
-    return Entry(qualified_name(module.Model), "get_inputs", build, qualified_name(module.Model), file, line)
+    return in_mode(fn, args, kwargs, False, as_yielded=True)
 
 
 def _number(entries: list[Entry]) -> list[Entry]:

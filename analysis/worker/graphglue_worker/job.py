@@ -2,8 +2,11 @@
 
 import contextlib
 import os
+import signal
 import sys
 import traceback
+from collections.abc import Iterator
+from types import FrameType
 from typing import Any
 
 from graphglue_worker import (
@@ -29,7 +32,7 @@ def run(request: dict[str, Any], workspaces: list[str], plans: dict[str, Any] | 
     `plans`: inputs deduced for this file before, by entry name; None where they could not be; None as a whole when nothing was tried.
     """
     err = sys.stderr  # user code may replace it
-    status, message, repeats = "ok", None, False
+    status, message, place, repeats = "ok", None, None, False
     file = os.path.abspath(request["file"])
     positions.set_roots([*workspaces, os.path.dirname(file)])
     sys.argv[:] = [file]  # what user code that reads its arguments at import finds
@@ -44,7 +47,7 @@ def run(request: dict[str, Any], workspaces: list[str], plans: dict[str, Any] | 
     except wire.ChannelLost:
         return forks.EXIT_CHANNEL
     except inputs.ImportFailure as e:
-        status, message = "import_error", str(e)
+        status, message, place = "import_error", str(e), e.place
     except MemoryError:
         status, message = "memory", "the job ran into its memory ceiling"
     except SystemExit as e:
@@ -58,7 +61,7 @@ def run(request: dict[str, Any], workspaces: list[str], plans: dict[str, Any] | 
     with contextlib.suppress(Exception):  # user code may have replaced what this calls
         read = reads.collect() if status == "ok" and repeats else None
     try:
-        wire.report({"op": "done", "status": status, "message": message, "reads": read})
+        wire.report({"op": "done", "status": status, "message": message, "place": place, "reads": read})
     except wire.TooLarge:
         wire.report({"op": "done", "status": status, "message": f"{message[:MAX_NAME]}… (cut)" if message else None})
     except wire.ChannelLost:
@@ -74,7 +77,9 @@ def _capture(request: dict[str, Any], file: str, plans: dict[str, Any] | None) -
     reads.watch()
     wanted = request.get("entries")
     known = dict(plans or {})
-    for entry in inputs.load(file, bool(request.get("train")), known):
+    with _watched(file, request.get("deadline_ms") or capture.DEFAULT_DEADLINE_MS):
+        entries = inputs.load(file, bool(request.get("train")), known)
+    for entry in entries:
         if wanted is None or entry.name in wanted:
             name = entry.name
             if entry.prepare is not None:
@@ -89,6 +94,34 @@ def _capture(request: dict[str, Any], file: str, plans: dict[str, Any] | None) -
             repeats = repeats and (found["cuda"] is None or found["cuda"]["device"] is not None)
             _report_entry(found)
     return repeats
+
+
+@contextlib.contextmanager
+def _watched(file: str, deadline_ms: int) -> Iterator[None]:
+    """While the file is imported: at the deadline say where it stands, and end.  Code that does not come back to Python is ended by the zygote."""
+
+    def over(_: int, frame: FrameType | None) -> None:
+        own = []  # frames of the file, innermost first
+        while frame is not None:
+            if frame.f_code.co_filename == file:
+                own.append((frame.f_code.co_name, frame.f_lineno))
+            frame = frame.f_back
+        what = "graphglue_inputs()"  # it may run in a fork
+        if own:
+            what = "importing the file" if own[-1][0] == "<module>" else f"{own[-1][0]}()"
+        message = f"{what} did not end within {deadline_ms / 1000:g} s, the deadline"
+        place = {"line": own[0][1], "end_line": own[0][1], "col": None, "end_col": None} if own else None
+        with contextlib.suppress(wire.ChannelLost):
+            wire.report({"op": "done", "status": "timeout", "message": message, "place": place})
+        os._exit(0)
+
+    previous = signal.signal(signal.SIGALRM, over)
+    signal.setitimer(signal.ITIMER_REAL, deadline_ms / 1000)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)
 
 
 def _report_entry(entry: dict[str, Any]) -> None:

@@ -129,7 +129,7 @@ def _sides(
             if wanted is None or entry.name in wanted:
                 yield _measure(entry, original, deadline_ms)
     except inputs.ImportFailure as e:
-        yield str(e)
+        yield e.with_line
 
 
 def run(

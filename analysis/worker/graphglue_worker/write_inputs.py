@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Any
 
 from graphglue_worker import capture, forks, inputs, insertion, layout, overlay, users_compile, values, wire, written
+from graphglue_worker.given import by_function
 from graphglue_worker.inputs import Call, Entry, ImportFailure
 from graphglue_worker.insertion import FUNCTION, WIDTH, File, Insertion, NoPlace, Style
 from graphglue_worker.layout import Group
@@ -84,7 +85,7 @@ def _guarded(work: Callable[[], Any]) -> Any:
     try:
         return work()
     except ImportFailure as e:
-        return str(e)
+        return e.with_line
 
 
 def _propose(file: str, plans: dict[str, Any], deadline_ms: int) -> Proposal:
@@ -99,7 +100,7 @@ def _propose(file: str, plans: dict[str, Any], deadline_ms: int) -> Proposal:
         return Proposal(refusal=f"{FUNCTION} comes from another file")
     if made is None and inputs.gives_inputs(file):
         return Proposal(refusal="this file gives its example inputs in another form already")
-    given = inputs.given_by_function(module) if made is not None else []
+    given = by_function(module, False) if made is not None else []
     covered = {e.name for e in given} | {e.cls for e in given}
     entries = [e for e in inputs.not_given(module, False, plans) if e.name not in covered and e.cls not in covered]
     entries.sort(key=lambda e: e.line or 0)
