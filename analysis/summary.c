@@ -17,7 +17,7 @@ static gg_str graphs_and_breaks(const gg_entry *entry, size_t sites, gg_arena *a
     return gg_arena_printf(arena, "%.*s, %.*s at %.*s", GG_STR_ARG(graphs), GG_STR_ARG(breaks), GG_STR_ARG(places));
 }
 
-gg_str gg_entry_summary(const gg_entry *entry, const gg_site_list *sites, gg_arena *arena) {
+static gg_str state_of(const gg_entry *entry, const gg_site_list *sites, gg_arena *arena) {
     size_t hit = 0;
     for (size_t i = 0; i < sites->len; i++)
         for (size_t j = 0; j < sites->items[i].entry_count; j++)
@@ -44,4 +44,15 @@ gg_str gg_entry_summary(const gg_entry *entry, const gg_site_list *sites, gg_are
         return GG_STR("crashed");
     }
     return GG_STR("unknown");
+}
+
+gg_str gg_entry_summary(const gg_entry *entry, const gg_site_list *sites, gg_arena *arena) {
+    const gg_cuda_use *cuda = &entry->cuda;
+    gg_str state = state_of(entry, sites, arena);
+    if (!cuda->asked) return state;
+    if (gg_entry_lacks_device(entry)) return gg_arena_printf(arena, "%.*s (no CUDA device)", GG_STR_ARG(state));
+    if (cuda->elapsed_ms < 0)
+        return gg_arena_printf(arena, "%.*s, on %.*s", GG_STR_ARG(state), GG_STR_ARG(cuda->device));
+    return gg_arena_printf(arena, "%.*s, %.3g ms on %.*s", GG_STR_ARG(state), cuda->elapsed_ms,
+                           GG_STR_ARG(cuda->device));
 }

@@ -10,7 +10,16 @@
 #include <time.h>
 
 enum { SUCCESS = 0, NOT_READY = 600 }; /* of cudaError_t */
-enum { PROPERTIES_BYTES = 16384 };     /* more than cudaDeviceProp of any version; it begins with char name[256] */
+/* cudaDeviceProp: its head is the same since CUDA 10, its size is not. */
+typedef union properties {
+    struct {
+        char name[GG_CUDA_NAME_BYTES], uuid[16], luid[8];
+        unsigned luid_mask;
+        size_t total_bytes;
+    } head;
+    char whole[16384]; /* more than that of any version */
+} properties;
+_Static_assert(offsetof(properties, head.total_bytes) == 288, "as in driver_types.h of CUDA 12 and 13");
 
 #define NO_RUNTIME "no CUDA runtime library (libcudart) was found"
 
@@ -117,10 +126,11 @@ void gg_cuda_list(gg_cuda_devices *out) {
     out->count = found < 0 ? 0 : found < GG_CUDA_MAX_DEVICES ? found : GG_CUDA_MAX_DEVICES;
     for (int i = 0; i < out->count; i++) {
         gg_cuda_device *device = &out->items[i];
-        char properties[PROPERTIES_BYTES] = {0};
-        device->error = said(cuda.properties(properties, i));
-        memcpy(device->name, properties, GG_CUDA_NAME_BYTES - 1);
-        if (device->error == NULL) device->error = read_memory(i, &device->memory);
+        properties is = {.whole = {0}};
+        device->error = said(cuda.properties(&is, i));
+        if (device->error) continue;
+        memcpy(device->name, is.head.name, GG_CUDA_NAME_BYTES - 1);
+        device->total_bytes = is.head.total_bytes;
     }
 }
 

@@ -18,8 +18,8 @@ typedef struct gg_cuda_memory {
 
 typedef struct gg_cuda_device {
     char name[GG_CUDA_NAME_BYTES];
-    gg_cuda_memory memory; /* zeros when it cannot be used */
-    const char *error;     /* why it cannot be used; NULL when it can */
+    size_t total_bytes;
+    const char *error; /* why nothing is known of it; NULL when it is */
 } gg_cuda_device;
 
 typedef struct gg_cuda_devices {
@@ -29,9 +29,10 @@ typedef struct gg_cuda_devices {
     gg_cuda_device items[GG_CUDA_MAX_DEVICES];
 } gg_cuda_devices;
 
-/* Makes a context on each device, to learn what is free: some hundred milliseconds each. */
+/* Makes no context on a device, which would take some hundred MiB of it. */
 void gg_cuda_list(gg_cuda_devices *out);
 
+/* Makes a context on the device, where this process has none yet. */
 const char *gg_cuda_memory_of(int device, gg_cuda_memory *out);
 
 /* Looks at a device's free memory every `interval_us`, on a thread of its own, until the watch is ended. */

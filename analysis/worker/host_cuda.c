@@ -1,7 +1,7 @@
 /* The CUDA runtime, for the host module (cuda_runtime.h).
  *
- *   cuda_devices()                   -> (runtime, error, [(index, name, total_bytes, free_bytes, error)…]): runtime None when there is no
- *                                       library, error None or why there is no device, or why that device cannot be used
+ *   cuda_devices()                   -> (runtime, error, [(index, name, total_bytes, error)…]): runtime None when there is no library,
+ *                                       error None or why there is no device, or why nothing is known of that device
  *   cuda_memory(device)              -> (free_bytes, total_bytes)
  *   cuda_watch(device, interval_us)     looks at the free memory from now on
  *   cuda_watch_end(timeout_ms)       -> (least_free_bytes, total_bytes)
@@ -35,9 +35,8 @@ PyObject *gg__host_cuda_devices(PyObject *self, PyObject *args) {
     for (int i = 0; list && i < found.count; i++) {
         const gg_cuda_device *device = &found.items[i];
         PyObject *name = PyUnicode_DecodeUTF8(device->name, (Py_ssize_t)strlen(device->name), "replace");
-        PyObject *row = name ? Py_BuildValue("(iNKKz)", i, name, (unsigned long long)device->memory.total_bytes,
-                                             (unsigned long long)device->memory.free_bytes, device->error)
-                             : NULL;
+        PyObject *row =
+            name ? Py_BuildValue("(iNKz)", i, name, (unsigned long long)device->total_bytes, device->error) : NULL;
         if (row == NULL || PyList_Append(list, row) != 0) Py_CLEAR(list);
         Py_XDECREF(row);
     }

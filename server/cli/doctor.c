@@ -1,6 +1,7 @@
 /* graphglue-lsp doctor: what a capture would run with, and what is missing. */
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -15,6 +16,10 @@ static void line(const char *name, const char *format, ...) {
     vprintf(format, args);
     va_end(args);
     putchar('\n');
+}
+
+static double gib(json_int_t bytes) {
+    return (double)bytes / (1 << 30);
 }
 
 static void show_cuda(const json_t *cuda) {
@@ -32,9 +37,12 @@ static void show_cuda(const json_t *cuda) {
             line("CUDA", "%s, cannot be used: %s", name, error ? error : failed);
             continue;
         }
-        double total = (double)json_integer_value(json_object_get(device, "total_bytes")) / (1 << 30);
-        double free_gib = (double)json_integer_value(json_object_get(device, "free_bytes")) / (1 << 30);
-        line("CUDA", "%s, %.1f GiB (%.1f free), runtime %s", name, total, free_gib, runtime);
+        const json_t *free_bytes = json_object_get(device, "free_bytes");
+        char free_words[32] = "";
+        if (json_is_integer(free_bytes))
+            snprintf(free_words, sizeof(free_words), " (%.1f free)", gib(json_integer_value(free_bytes)));
+        line("CUDA", "%s, %.1f GiB%s, runtime %s", name,
+             gib(json_integer_value(json_object_get(device, "total_bytes"))), free_words, runtime);
     }
 }
 
@@ -145,6 +153,7 @@ int gg_cli_doctor(int argc, char **argv) {
         status = GG_CLI_BREAKS;
         goto cleanup;
     }
+    setenv("GRAPHGLUE_CUDA_MEMORY", "1", 1); /* the worker looks at what is free, too */
     uint64_t start = uv_hrtime();
     gg_cli_run_start(run);
     double seconds = (double)(uv_hrtime() - start) / 1e9;

@@ -136,8 +136,10 @@ int cudaGetDeviceCount(int *out) {
 int cudaGetDeviceProperties(void *out, int device) {
     note("cudaGetDeviceProperties");
     if (device < 0 || device >= setting("devices", 1)) return 101;
+    const size_t total = 80 * GIB;
     memset(out, 0xff, 1008); /* what follows the name is no text */
     snprintf(out, 256, "Fake GPU %d", device);
+    memcpy((char *)out + 288, &total, sizeof(total)); /* offsetof(cudaDeviceProp, totalGlobalMem) of CUDA 13.0 */
     return setting("properties", 0);
 }
 

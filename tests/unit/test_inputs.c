@@ -108,6 +108,12 @@ static void test_what_a_lens_says(void **state) {
     check_summary((gg_entry){.status = GG_ENTRY_BREAKS, .graphs = 0, .break_count = 1}, 1, "no graph, 1 break");
     check_summary((gg_entry){.status = GG_ENTRY_BREAKS, .graphs = 1, .break_count = 1}, 1, "one graph, 1 break");
     check_summary((gg_entry){.status = GG_ENTRY_BREAKS, .graphs = 2}, 0, "2 graphs, no break");
+    gg_cuda_use cuda = {.asked = true, .elapsed_ms = -1};
+    check_summary((gg_entry){.status = GG_ENTRY_CAPTURED, .cuda = cuda}, 0, "one graph (no CUDA device)");
+    cuda.device = GG_STR("cuda:1");
+    check_summary((gg_entry){.status = GG_ENTRY_CAPTURED, .cuda = cuda}, 0, "one graph, on cuda:1");
+    cuda.elapsed_ms = 0.42134;
+    check_summary((gg_entry){.status = GG_ENTRY_CAPTURED, .cuda = cuda}, 0, "one graph, 0.421 ms on cuda:1");
     check_summary((gg_entry){.status = GG_ENTRY_NO_INPUTS}, 0, "no example inputs");
     check_summary((gg_entry){.status = GG_ENTRY_TIMEOUT, .graphs = 1, .break_count = 1}, 1, "timed out");
 }

@@ -47,7 +47,7 @@ NET = """
 """
 
 
-def fake_runtime(tmp_path: Path, devices: str, built_with_cuda: bool = True) -> dict[str, str]:
+def fake_runtime(tmp_path: Path, devices: str, built_with_cuda: bool = True, memory: bool = False) -> dict[str, str]:
     """An environment in which there are CUDA devices and, as far as it says itself, a torch that was built for them."""
     assert FAKE.is_dir(), f"{FAKE} is not built"
     (tmp_path / "sitecustomize.py").write_text("import torch\ntorch.version.cuda = '13.0'\n" if built_with_cuda else "")
@@ -56,6 +56,7 @@ def fake_runtime(tmp_path: Path, devices: str, built_with_cuda: bool = True) -> 
         "PYTHONPATH": str(tmp_path),
         "FAKE_CUDART": devices,
         "FAKE_CUDART_LOG": str(tmp_path / "calls"),
+        **({"GRAPHGLUE_CUDA_MEMORY": "1"} if memory else {}),
     }
 
 
@@ -243,21 +244,23 @@ def test_a_module_is_put_where_and_made_what_it_was(recorded: Callable[..., Job]
 
 
 @faked
-def test_devices_are_asked_for_outside_the_zygote(tmp_path: Path, workspace: Path, write: Write) -> None:
-    worker = Worker([str(workspace)], env=fake_runtime(tmp_path, "devices=2")).start()
+@pytest.mark.parametrize("memory", [False, True])
+def test_devices_are_asked_for_outside_the_zygote(memory: bool, tmp_path: Path, workspace: Path, write: Write) -> None:
+    worker = Worker([str(workspace)], env=fake_runtime(tmp_path, "devices=2", memory=memory)).start()
     assert worker.hello and worker.ready
     gib = 1 << 30
     assert worker.ready["cuda"] == {
         "runtime": "12.8",
         "error": None,
         "devices": [
-            {"index": i, "name": f"Fake GPU {i}", "total_bytes": 80 * gib, "free_bytes": (70 - i) * gib, "error": None}
-            for i in range(2)
+            {"index": i, "name": f"Fake GPU {i}", "total_bytes": 80 * gib, "free_bytes": (70 - i) * gib if memory else None,
+             "error": None} for i in range(2)
         ],
     }
     worker.capture(write(NET))
     calls = [line.split() for line in (tmp_path / "calls").read_text().splitlines()]
-    assert {"cudaGetDeviceCount", "cudaMemGetInfo"} <= {function for _, function in calls}
+    made_context = {"cudaSetDevice", "cudaMemGetInfo"} & {function for _, function in calls}
+    assert calls and bool(made_context) == memory, "none but doctor takes memory of all devices"
     assert worker.hello["pid"] not in {int(pid) for pid, _ in calls}
     assert "libcudart" not in Path(f"/proc/{worker.hello['pid']}/maps").read_text()
     assert worker.close() == 0
@@ -323,7 +326,7 @@ def test_what_torch_remembers_of_having_seen_no_device_is_forgotten(tmp_path: Pa
 def test_a_driver_that_fails_is_told(
     devices: str, error: str | None, of_device: str | None, tmp_path: Path, workspace: Path, write: Write
 ) -> None:
-    worker = Worker([str(workspace)], env=fake_runtime(tmp_path, devices)).start()
+    worker = Worker([str(workspace)], env=fake_runtime(tmp_path, devices, memory=True)).start()
     cuda = worker.ready and worker.ready["cuda"]
     assert cuda and cuda["error"] == error
     assert [d["error"] for d in cuda["devices"]] == ([of_device] if of_device else [])

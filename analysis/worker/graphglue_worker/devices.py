@@ -20,6 +20,7 @@ from graphglue_worker import environment, wire
 
 ANSWER_MS = 20_000  # for the driver, from cold: some seconds a device
 WATCH_US = 1000
+_WANTS_MEMORY = "GRAPHGLUE_CUDA_MEMORY"  # set by doctor: to learn what is free takes some hundred MiB of each device
 MISSING = "no CUDA device"
 count = 0  # that jobs of the user's own code can use; set in the zygote
 
@@ -45,14 +46,18 @@ class Query:
         if self._pid == 0:
             try:
                 environment.restore()
-                wire.send(write, _listed(*host.cuda_devices()))
+                wire.send(write, _found(os.environ.get(_WANTS_MEMORY) == "1"))
             finally:
                 os._exit(0)
         os.close(write)
 
     def answer(self) -> dict[str, Any]:
         """`cuda` of the `ready` frame; waits for a driver that hangs until a deadline.  Call once."""
-        found = _listed(None, "the process that asked the CUDA driver ended without an answer", [])
+        found = {
+            "runtime": None,
+            "error": "the process that asked the CUDA driver ended without an answer",
+            "devices": [],
+        }
         try:
             found = wire.recv(self._answer, ANSWER_MS) or found
         except TimeoutError:
@@ -68,19 +73,19 @@ class Query:
         return found
 
 
-def _listed(
-    runtime: str | None, error: str | None, rows: list[tuple[int, str, int, int, str | None]]
-) -> dict[str, Any]:
-    devices = [
-        {
-            "index": index,
-            "name": name,
-            "total_bytes": None if failed else total,
-            "free_bytes": None if failed else free,
-            "error": failed,
-        }
-        for index, name, total, free, failed in rows
-    ]
+def _found(with_memory: bool) -> dict[str, Any]:
+    runtime, error, rows = host.cuda_devices()
+    devices = []
+    for index, name, total, failed in rows:
+        free = None
+        if with_memory and not failed:
+            try:
+                free, total = host.cuda_memory(index)
+            except RuntimeError as e:
+                failed = str(e)
+        devices.append(
+            {"index": index, "name": name, "total_bytes": total or None, "free_bytes": free, "error": failed}
+        )
     return {"runtime": runtime, "error": error, "devices": devices}
 
 
