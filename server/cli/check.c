@@ -79,7 +79,7 @@ static void show_text(check *c, gg_cli_file *file, const gg_entry *entries, size
                       gg_arena *arena) {
     char folder[PATH_MAX] = "";
     if (getcwd(folder, sizeof(folder)) == NULL) folder[0] = '\0';
-    if (file->error) gg_cli_print_error(stdout, file);
+    if (file->error) gg_cli_print_error(stdout, c->run, file);
     for (size_t i = 0; i < count; i++) gg_cli_print_entry_problem(stdout, file, &entries[i]);
     const gg_registry *registry = gg_cli_run_registry(c->run);
     gg_site_list sites = gg_sites_group(entries, count, sources, registry, arena);

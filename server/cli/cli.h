@@ -121,7 +121,9 @@ void gg_cli_sort_sites(gg_site_list *sites); /* by file and place: people read f
 /* "path: error: words" and an empty line. */
 void gg_cli_print_problem(FILE *out, const gg_cli_file *file, const char *severity, const char *format, ...)
     GG_PRINTF(4, 5);
-void gg_cli_print_error(FILE *out, const gg_cli_file *file); /* file->error */
+/* file->error; one that is not the file's but the interpreter's (no torch) is told without a file, and once a run. */
+void gg_cli_print_error(FILE *out, gg_cli_run *run, const gg_cli_file *file);
+bool gg_cli_tell_interpreter(gg_cli_run *run, const char *words, bool *first); /* are these words the interpreter's? */
 json_t *gg_cli_error_json(const gg_cli_file *file); /* the same behind its path and place; null when there is none */
 /* What an entry has to say besides its breaks; nothing when it has no message. */
 void gg_cli_print_entry_problem(FILE *out, const gg_cli_file *file, const gg_entry *entry);

@@ -155,9 +155,15 @@ void gg_cli_print_problem(FILE *out, const gg_cli_file *file, const char *severi
     fputs("\n\n", out);
 }
 
-void gg_cli_print_error(FILE *out, const gg_cli_file *file) {
+void gg_cli_print_error(FILE *out, gg_cli_run *run, const gg_cli_file *file) {
+    const gg_cli_style *style = gg_cli_style_for(out);
     size_t n = strlen(file->absolute);
     const char *words = file->error;
+    bool first;
+    if (run && gg_cli_tell_interpreter(run, words, &first)) {
+        if (first) fprintf(out, "%serror:%s %s\n\n", style->red, style->reset, words);
+        return;
+    }
     if (strncmp(words, file->absolute, n) == 0 && strncmp(words + n, ": ", 2) == 0) words += n + 2;
     gg_cli_print_problem(out, file, "error", "%s", words);
 }
