@@ -56,16 +56,21 @@ static void print_excerpt(FILE *out, const gg_site *site, const gg_text *text, c
     fprintf(out, "%s\n", style->reset);
 }
 
+/* What the headline does not say: which function runs without a graph, that it happens at every turn, how often it was met. */
 static void print_cost(FILE *out, const gg_site *site, const gg_cli_style *style) {
+    const char *between = "";
+    if (site->eager_function.len == 0 && !site->in_loop && site->count < 2) return;
     fprintf(out, "%s  = cost:%s ", style->dim, style->reset);
-    bool rest = site->eager_rest || !site->skip;
-    if (site->eager_function.len > 0)
+    if (site->eager_function.len > 0) {
+        bool rest = site->eager_rest || !site->skip;
         fprintf(out, "%s%.*s runs without a graph", rest ? "the rest of " : "the whole of ",
                 GG_STR_ARG(site->eager_function));
-    else
-        fputs(site->skip ? "the whole function runs without a graph" : "the graph is split here", out);
-    if (site->skip && site->in_loop) fputs(": it lies in a loop", out);
-    if (site->count > 1) fprintf(out, "; hit %u times", site->count);
+        between = "; ";
+    } else if (site->in_loop) {
+        fputs("at every turn of its loop", out);
+        between = "; ";
+    }
+    if (site->count > 1) fprintf(out, "%shit %u times", between, site->count);
     fputc('\n', out);
 }
 
