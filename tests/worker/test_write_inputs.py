@@ -167,6 +167,76 @@ def test_merged_into_what_is_there(worker: Worker, write: Write) -> None:
     assert {n: e["status"] for n, e in job.entries.items()} == {"net": "captured", "Other": "captured"}
 
 
+COMPILED = (
+    net("import torch\nfrom torch.nn import *\n", "Linear(4, 4)")
+    + "\n\nnet = torch.compile(Net())\ntwice = torch.compile(lambda x: x * 2)\n\n\n@torch.compile\ndef add(x):\n    return x + 1\n"
+)
+
+
+def test_what_the_file_compiles(worker: Worker, write: Write) -> None:
+    new = written(worker, write(COMPILED))
+    assert '"Net", Net().eval(), (' in new and '"twice", twice, (' in new and '"add", add, (' in new
+
+
+def test_what_is_there_by_another_name_is_not_written_again(worker: Worker, write: Write) -> None:
+    there = (
+        "\n\ndef graphglue_inputs():\n    x = torch.randn(4)\n    yield 'a', net.forward, (x,), {}\n    yield 'b', add, (x,), {}\n"
+        "    yield 'c', twice, (x,), {}\n"
+    )
+    frame = ask(worker, write(COMPILED + there))
+    assert "already" in frame["refusal"], frame
+    frame = ask(worker, write(COMPILED + there.replace("'b', add", "'b', torch.sin"), "other.py"))
+    assert frame["written"] == ["add"], frame
+
+
+ONE = """import torch
+
+
+def make():
+    net = torch.nn.Sequential(torch.nn.Dropout(0.5), torch.nn.Linear(4, 4))
+    return net
+
+
+net = torch.compile(make())
+"""
+
+
+def test_a_compiled_object_runs_in_the_mode_it_was_captured_in(worker: Worker, write: Write) -> None:
+    assert '"net", net.eval(), (' in written(worker, write(ONE))
+
+
+HELD = (
+    HEAD
+    + """class State:
+    def __init__(self, n=3, kind=None):
+        self.n, self.kind, self.seen = n, kind, []
+
+    def scaled(self, h):
+        return h * self.n
+
+
+class Inner(nn.Module):
+    def forward(self, h, state):
+        return state.scaled(h)
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.e, self.inner = nn.Embedding(50, 20), Inner()
+
+    def forward(self, tokens):
+        return self.inner(self.e(tokens), State(5))
+"""
+)
+
+
+def test_objects_are_made_by_what_is_not_usual_of_them(worker: Worker, write: Write) -> None:
+    assert '"Inner", Net().inner.eval(), (torch.randn(2, 16, 20), State(n=5)), {}' in written(worker, write(HELD))
+    frame = ask(worker, write(HELD.replace("= n, kind, []", "= n + 1, kind, []"), "hidden.py"))
+    assert "State, whose constructor does not take what it holds" in frame["left_out"][0]["reason"], frame
+
+
 def test_not_merged_where_a_local_name_is_in_the_way(worker: Worker, write: Write) -> None:
     frame = ask(worker, write(MERGE.replace("  rows = 3\n", "  rows, Other = 3, None\n")))
     assert not frame["edits"] and "another thing has this name" in frame["refusal"], frame

@@ -11,8 +11,10 @@ from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
 
+import torch
+
 from graphglue_worker import capture, forks, inputs, insertion, layout, overlay, users_compile, values, wire, written
-from graphglue_worker.given import by_function
+from graphglue_worker.given import yielded
 from graphglue_worker.inputs import Call, Entry, ImportFailure
 from graphglue_worker.insertion import FUNCTION, WIDTH, File, Insertion, NoPlace, Style
 from graphglue_worker.layout import Group
@@ -59,8 +61,8 @@ def run(request: dict[str, Any], plans: dict[str, Any] | None) -> None:
     found = forks.run(lambda: _guarded(lambda: _propose(file, dict(plans or {}), deadline_ms)), endless)
     if isinstance(found, forks.Lost):
         found = Proposal(refusal=f"the file could not be run: {found.message}")
-    if isinstance(found, str):
-        raise ImportFailure(found)
+    if isinstance(found, ImportFailure):
+        raise found
     if found.refusal is None and not found.form:
         overlay.install({**texts, file: insertion.apply(overlay.read(file), found.insertions)})
         entries = forks.run(lambda: _guarded(lambda: [e.inputs for e in inputs.load(file)]), endless, quiet=True)
@@ -81,7 +83,7 @@ def run(request: dict[str, Any], plans: dict[str, Any] | None) -> None:
 
 
 def _guarded(work: Callable[[], Any]) -> Any:
-    """What it gives, or the words of an ImportFailure."""
+    """What it gives, or the ImportFailure that it raises."""
     try:
         return work()
     except ImportFailure as e:
@@ -100,9 +102,8 @@ def _propose(file: str, plans: dict[str, Any], deadline_ms: int) -> Proposal:
         return Proposal(refusal=f"{FUNCTION} comes from another file")
     if made is None and inputs.gives_inputs(file):
         return Proposal(refusal="this file gives its example inputs in another form already")
-    given = by_function(module, False) if made is not None else []
-    covered = {e.name for e in given} | {e.cls for e in given}
-    entries = [e for e in inputs.not_given(module, False, plans) if e.name not in covered and e.cls not in covered]
+    given = yielded(module) if made is not None else []
+    entries = [e for e in inputs.not_given(module, False, plans) if not _is_among(_thing(module, e), given)]
     entries.sort(key=lambda e: e.line or 0)
     if not entries:
         whole = f"{FUNCTION}() gives inputs for every module class and compiled function of this file already"
@@ -120,6 +121,22 @@ def _propose(file: str, plans: dict[str, Any], deadline_ms: int) -> Proposal:
     proposal.form = not pieces
     proposal.insertions = _insertions(place, function, pieces, proposal, entries, module)
     return proposal
+
+
+def _thing(module: ModuleType, entry: Entry) -> Any:
+    """The class, function or object of the file that an entry is about; None: it has no name there."""
+    found: Any = module
+    for part in (entry.cls or entry.name).split("."):
+        found = getattr(found, part, None)
+    return found
+
+
+def _is_among(thing: Any, given: list[Any]) -> bool:
+    """Does somebody give inputs for it, for an object of its class, or for a method of one?"""
+    owners = [getattr(fn, "__self__", None) or fn for fn in given]
+    kinds = {type(o) for o in owners if isinstance(o, torch.nn.Module)}
+    known = [*given, *owners, *kinds, *map(inspect.unwrap, given)]
+    return thing is not None and (type(thing) in kinds or any(thing is each for each in known))
 
 
 def _piece(
@@ -223,9 +240,7 @@ def _short(reason: str) -> str:
 
 def _form(name: str, entry: Entry, module: ModuleType, style: Style) -> str:
     """An item to be filled in: what the constructor and the call take."""
-    target: Any = module
-    for part in (entry.cls or name).split("."):
-        target = getattr(target, part, None)
+    target = _thing(module, entry)
     made, call = name, _parameters(target)
     if isinstance(target, type):
         made = layout.flat(Group(f"{entry.cls}(", _parameters(target), ").eval()"))
