@@ -130,6 +130,89 @@ def record(client, text):
     subprocess.run(command, cwd=client.workspace, check=True, timeout=120, capture_output=True)
 
 
+TRAINED = """import dataclasses
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+
+@dataclasses.dataclass
+class Config:
+    width: int = 8
+    classes: int = 3
+    dtype: torch.dtype = torch.float32
+
+
+class Net(nn.Module):
+    def __init__(self, config, body, act=F.relu, *, limit=4.0):
+        super().__init__()
+        self.body, self.act, self.limit = body, act, limit
+        self.head = nn.Linear(config.width, config.classes, dtype=config.dtype)
+
+    def forward(self, tokens, labels=None, *, mask=None, sizes=()):
+        h = self.act(self.body(tokens)) * mask[..., None]
+        if h.abs().max() > self.limit:
+            h = h.clamp(-self.limit, self.limit)
+        loss = F.cross_entropy(self.head(h.mean(1)), labels)
+        print("loss", loss.item(), len(sizes))
+        return loss
+
+
+@torch.compile
+def penalty(weights, power):
+    if weights.abs().sum() > 1:
+        return weights.pow(power).sum()
+    return weights.sum()
+"""
+TRAIN = """import torch
+from torch import nn
+from model import Config, Net, penalty
+
+net = Net(Config(classes=5), nn.Sequential(nn.Embedding(50, 8), nn.LayerNorm(8)), limit=float("inf"))
+for size in (4, 4, 2):
+    tokens = torch.arange(600).remainder(50).repeat(size, 1)
+    loss = net(tokens, torch.arange(size), mask=tokens > 3, sizes=(size, torch.Size([3])))
+    (loss + penalty(torch.ones(5, 8), 2)).backward()
+"""
+
+
+WRITTEN = """    yield (
+        "Net",
+        Net(
+            Config(classes=5),
+            nn.Sequential(nn.Embedding(50, 8), nn.LayerNorm(8)),
+            limit=float("inf"),
+        ),
+        (torch.randint(0, 50, (4, 600)), torch.arange(4)),
+        {"mask": torch.rand(4, 600) < 0.92, "sizes": (4, torch.Size([3]))},
+    )
+    yield (
+        "Net",
+        Net(
+            Config(classes=5),
+            nn.Sequential(nn.Embedding(50, 8), nn.LayerNorm(8)),
+            limit=float("inf"),
+        ),
+        (torch.randint(0, 50, (2, 600)), torch.arange(2)),
+        {"mask": torch.rand(2, 600) < 0.92, "sizes": (2, torch.Size([3]))},
+    )
+    yield "penalty", penalty, (torch.ones(5, 8), 2), {}
+"""
+
+
+async def test_what_a_training_recorded(start):
+    """Two input sets of one class, a configuration, modules and functions as arguments, in training: the same breaks."""
+    client = await start(trusted=True, lens=True)
+    uri = client.open("model.py", TRAINED)
+    record(client, TRAIN)
+    await execute(client, "graphglue.capture", uri)
+    new = await written(client, uri)
+    told = " ".join(m.message for m in client.take_messages())
+    assert "Net: it ran with gradients" in told and "Not written" not in told, told
+    assert new.endswith(WRITTEN), new
+
+
 async def test_what_was_recorded_and_does_not_run_as_code(start):
     """Values that mean something: random ones of the same range do not do, and so the entry is left out."""
     client = await start(trusted=True, settings=MANUAL)

@@ -1,6 +1,8 @@
 """Recorded inputs as recipes that can be written as code: what `values` keeps, in the words of `sources`."""
 
 import contextlib
+import inspect
+import itertools
 import os
 from collections import Counter
 from collections.abc import Callable
@@ -90,8 +92,25 @@ class _Reader:
         return f"{reference['module']}:{reference['name']}"
 
     def call(self, d: Any) -> Recipe:
-        kwargs = {k: self.recipe(v) for k, v in d["kwargs"].items()}
-        return {"call": self.name(d["class"]), "args": self.items(d["args"]), "kwargs": kwargs}
+        """All arguments were kept, those too that nobody gave: what is as usual goes without saying."""
+        cls, args, kwargs = self.find(d["class"]), list(d["args"]), dict(d["kwargs"])
+        parameters: list[inspect.Parameter] = []
+        with contextlib.suppress(TypeError, ValueError):
+            parameters = list(inspect.signature(cls).parameters.values())
+        for p in parameters:
+            if (
+                p.name in kwargs
+                and p.default is not p.empty
+                and _is_usual(self.builder.build(kwargs[p.name]), p.default)
+            ):
+                del kwargs[p.name]
+        leading = itertools.takewhile(lambda p: p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD, parameters)
+        for p in () if args else leading:
+            if p.name not in kwargs:
+                break
+            args.append(kwargs.pop(p.name))
+        named = {k: self.recipe(v) for k, v in kwargs.items()}
+        return {"call": self.name(d["class"]), "args": self.items(args), "kwargs": named}
 
     def tensor(self, d: Any) -> Recipe:
         recipe = {"tensor": self._spec(d["tensor"])}
@@ -141,6 +160,11 @@ def arguments_of(cls: type, state: dict[str, Any], wanted: Any) -> list[str]:
             if vars(cls(**{k: state[k] for k in tried})) == vars(wanted):
                 return tried
     raise Unwritable(f"an object of {cls.__qualname__}, whose constructor does not take what it holds")
+
+
+def _is_usual(value: Any, default: Any) -> bool:
+    plain = isinstance(value, (bool, int, float, str, torch.dtype, torch.device))
+    return value is default or (plain and type(value) is type(default) and value == default)
 
 
 def _fill(t: Any) -> tensors.Spec:
