@@ -67,7 +67,7 @@ def run(request: dict[str, Any], plans: dict[str, Any] | None) -> None:
         overlay.install({**texts, file: insertion.apply(overlay.read(file), found.insertions)})
         entries = forks.run(lambda: _guarded(lambda: [e.inputs for e in inputs.load(file)]), endless, quiet=True)
         if not (isinstance(entries, list) and {*entries} == {FUNCTION}):
-            why = entries.message if isinstance(entries, forks.Lost) else entries
+            why = entries.message if isinstance(entries, forks.Lost) else getattr(entries, "with_line", entries)
             found.refusal = f"the file could not be imported with what would be written: {why}"
     wire.report(
         {
@@ -87,7 +87,7 @@ def _guarded(work: Callable[[], Any]) -> Any:
     try:
         return work()
     except ImportFailure as e:
-        return e.with_line
+        return e
 
 
 def _propose(file: str, plans: dict[str, Any], deadline_ms: int) -> Proposal:
