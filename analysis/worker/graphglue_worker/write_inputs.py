@@ -102,12 +102,18 @@ def _propose(file: str, plans: dict[str, Any], deadline_ms: int) -> Proposal:
         return Proposal(refusal=f"{FUNCTION} comes from another file")
     if made is None and inputs.gives_inputs(file):
         return Proposal(refusal="this file gives its example inputs in another form already")
-    given = yielded(module) if made is not None else []
-    entries = [e for e in inputs.not_given(module, False, plans) if not _is_among(_thing(module, e), given)]
+    entries = inputs.not_given(module, False, plans)
+    if made is not None:  # in a fork: what it yields may be on a device, and nothing that comes after could fork
+        left = forks.run(lambda: _guarded(lambda: _not_among(entries, module)), forks.Deadline(deadline_ms))
+        if isinstance(left, ImportFailure):
+            raise left
+        if isinstance(left, forks.Lost):
+            return Proposal(refusal=f"{FUNCTION}() could not be run: {left.message}")
+        entries = [entries[i] for i in left]
     entries.sort(key=lambda e: e.line or 0)
     if not entries:
         whole = f"{FUNCTION}() gives inputs for every module class and compiled function of this file already"
-        return Proposal(refusal=whole if given else "this file has no module class and compiles no function")
+        return Proposal(refusal=whole if made is not None else "this file has no module class and compiles no function")
     names = written.Names(module, written.local_names(made) if made is not None else set())
     proposal, pieces = Proposal(), []
     for entry in entries:
@@ -129,6 +135,12 @@ def _thing(module: ModuleType, entry: Entry) -> Any:
     for part in (entry.cls or entry.name).split("."):
         found = getattr(found, part, None)
     return found
+
+
+def _not_among(entries: list[Entry], module: ModuleType) -> list[int]:
+    """Which entries the file's own function gives no inputs for.  Raises ImportFailure."""
+    given = yielded(module)
+    return [i for i, entry in enumerate(entries) if not _is_among(_thing(module, entry), given)]
 
 
 def _is_among(thing: Any, given: list[Any]) -> bool:
