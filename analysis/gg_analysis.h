@@ -245,6 +245,25 @@ gg_str gg_entry_summary(const gg_entry *entry, const gg_site_list *sites, gg_are
 /* Where a span of the old text is after a change; false when the change touched its inside (then *span covers what is left). */
 bool gg_span_carry(gg_span *span, gg_change change);
 
+/* ---- prediction --------------------------------------------------------------------------------------------------------- */
+/* A break that a run would meet, found without one. */
+typedef struct gg_prediction {
+    gg_str id, rule, message;
+    gg_span span;
+    bool certain; /* false: when `guard` holds */
+    gg_str guard; /* a condition of the program, or words; empty when certain */
+    bool in_loop;
+} gg_prediction;
+
+typedef struct gg_prediction_list {
+    gg_prediction *items;
+    size_t len;
+} gg_prediction_list;
+
+/* What the entries of a file would meet: modules, compiled functions, what graphglue_inputs() and the like name.  From top to bottom; lives in
+ * the arena.  Any thread. */
+gg_prediction_list gg_predict(const gg_tree *tree, gg_arena *arena);
+
 /* ---- explanations (GCM) ------------------------------------------------------------------------------------------------ */
 typedef struct gg_registry gg_registry; /* torch's graph_break_registry.json, read at run time */
 

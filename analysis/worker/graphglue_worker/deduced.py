@@ -19,7 +19,6 @@ import torch
 from graphglue_worker import deduce, devices, forks, layout, sources, surroundings, users_compile
 from graphglue_worker.deduce import Plan, Refusal
 from graphglue_worker.inputs import Call, Entry, qualified_name, source_of
-from graphglue_worker.recipes import Maker
 
 WALL_FACTOR = 4  # on a busy machine a deduction may take this much longer than its processor time
 MEMORY_BYTES = 6 << 30
@@ -122,13 +121,8 @@ def entry_for(module: types.ModuleType, target: Target, train: bool, plans: Plan
 def _set(entry: Entry, plan: Plan, module: types.ModuleType, train: bool) -> None:
     entry.inputs, entry.message = "deduced", f"inputs deduced: {words(plan, module)}"
     entry.make = maker(plan, module, train)
-    entry.given = lambda: given(plan, module)
-
-
-def given(plan: Plan, module: types.ModuleType) -> sources.Given:
-    """The plan, to be written as code.  Raises Unmakeable."""
-    is_module = "global" not in plan.fn or isinstance(Maker(module).make(plan.fn), torch.nn.Module)
-    return sources.Given({"eval": plan.fn} if is_module else plan.fn, plan.args, plan.kwargs)
+    fn = plan.fn if "global" in plan.fn else {"eval": plan.fn}  # a function has no modes
+    entry.given = lambda: sources.Given(fn, plan.args, plan.kwargs)
 
 
 def find(module: types.ModuleType, target: Target, known: Plan | None, budget: Budget) -> Plan | Refusal:

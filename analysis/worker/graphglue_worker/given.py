@@ -134,18 +134,6 @@ def by_function(module: ModuleType, train: bool) -> list[Entry]:
     return found
 
 
-def yielded(module: ModuleType) -> list[Any]:
-    """The callables that ``graphglue_inputs()`` yields, which may be on a device.  Raises ImportFailure."""
-    seed_all(0)
-    try:
-        return [fn for _, fn, _, _ in _items(module)]
-    except ImportFailure:
-        raise
-    except Exception as e:
-        file = getattr(module, "__file__", None) or ""
-        raise ImportFailure(f"graphglue_inputs() raised {_describe(e, file)}", place_in(file, e)) from e
-
-
 @dataclass
 class _Listing:
     """Items of graphglue_inputs(): name, class, file and line of each.  `failure`: why they cannot be used; `missing`: why there are no

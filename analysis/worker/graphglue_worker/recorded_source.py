@@ -1,8 +1,6 @@
 """Recorded inputs as recipes that can be written as code: what `values` keeps, in the words of `sources`."""
 
-import contextlib
-import inspect
-import itertools
+import dataclasses
 import os
 from collections import Counter
 from collections.abc import Callable
@@ -92,25 +90,8 @@ class _Reader:
         return f"{reference['module']}:{reference['name']}"
 
     def call(self, d: Any) -> Recipe:
-        """All arguments were kept, those too that nobody gave: what is as usual goes without saying."""
-        cls, args, kwargs = self.find(d["class"]), list(d["args"]), dict(d["kwargs"])
-        parameters: list[inspect.Parameter] = []
-        with contextlib.suppress(TypeError, ValueError):
-            parameters = list(inspect.signature(cls).parameters.values())
-        for p in parameters:
-            if (
-                p.name in kwargs
-                and p.default is not p.empty
-                and _is_usual(self.builder.build(kwargs[p.name]), p.default)
-            ):
-                del kwargs[p.name]
-        leading = itertools.takewhile(lambda p: p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD, parameters)
-        for p in () if args else leading:
-            if p.name not in kwargs:
-                break
-            args.append(kwargs.pop(p.name))
-        named = {k: self.recipe(v) for k, v in kwargs.items()}
-        return {"call": self.name(d["class"]), "args": self.items(args), "kwargs": named}
+        kwargs = {k: self.recipe(v) for k, v in d["kwargs"].items()}
+        return {"call": self.name(d["class"]), "args": self.items(d["args"]), "kwargs": kwargs}
 
     def tensor(self, d: Any) -> Recipe:
         recipe = {"tensor": self._spec(d["tensor"])}
@@ -144,27 +125,25 @@ class _Reader:
         return {"from": name, "values": _plain(wanted)}
 
     def instance(self, d: Any) -> Recipe:
-        cls, state = self.find(d["object"]), d["state"]
-        names = arguments_of(cls, self.builder.named(state), self.builder.build(d))
-        return {"call": self.name(d["object"]), "kwargs": {k: self.recipe(state[k]) for k in names}}
+        cls, state = self.find(d["object"]), dict(d["state"])
+        if dataclasses.is_dataclass(cls):
+            plain = {f.name: f.default for f in dataclasses.fields(cls) if f.default is not dataclasses.MISSING}
+            state = {k: v for k, v in state.items() if k not in plain or not _is(self.builder.build(v), plain[k])}
+        if not takes(cls, self.builder.named(state), self.builder.build(d)):
+            raise Unwritable(f"an object of {cls.__qualname__}, whose constructor does not take what it holds")
+        return {"call": self.name(d["object"]), "kwargs": {k: self.recipe(v) for k, v in state.items()}}
 
 
-def arguments_of(cls: type, state: dict[str, Any], wanted: Any) -> list[str]:
-    """Which of its attributes, given to the constructor by name, make the same object: the fewest.  Raises Unwritable."""
-    names = list(state)
-    with contextlib.suppress(Exception):  # somebody's constructor, or values that are not compared so
-        usual = vars(cls())
-        names = [k for k in state if not (k in usual and type(usual[k]) is type(state[k]) and usual[k] == state[k])]
-    for tried in (names, list(state)):
-        with contextlib.suppress(Exception):
-            if vars(cls(**{k: state[k] for k in tried})) == vars(wanted):
-                return tried
-    raise Unwritable(f"an object of {cls.__qualname__}, whose constructor does not take what it holds")
+def takes(cls: type, state: dict[str, Any], wanted: Any) -> bool:
+    """Does the constructor, given these attributes by name, make the same object?"""
+    try:
+        return bool(vars(cls(**state)) == vars(wanted))
+    except Exception:  # noqa: BLE001 - somebody's constructor, or values that are not compared so
+        return False
 
 
-def _is_usual(value: Any, default: Any) -> bool:
-    plain = isinstance(value, (bool, int, float, str, torch.dtype, torch.device))
-    return value is default or (plain and type(value) is type(default) and value == default)
+def _is(value: Any, default: Any) -> bool:
+    return type(value) is type(default) and isinstance(value, (bool, int, float, str, type(None))) and value == default
 
 
 def _fill(t: Any) -> tensors.Spec:

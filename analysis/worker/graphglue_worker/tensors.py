@@ -192,7 +192,7 @@ def _filled_source(spec: Spec, shape: tuple[int, ...], dtype: str) -> str:
         )
     if fill == "chance":
         text = f"torch.rand({plain}) < {spec.get('p', 0.5):.2g}"
-        return text if dtype == "bool" else f"({text}).to(torch.{dtype})"
+        return f"({text})" if dtype == "bool" else f"({text}).to(torch.{dtype})"
     if fill == "uniform":
         low, high = spec.get("low", 0.0), spec.get("high", 1.0)
         text = f"torch.rand({plain})" + (f" * {high - low:.4g} + {low:.4g}" if (low, high) != (0.0, 1.0) else "")
@@ -201,7 +201,7 @@ def _filled_source(spec: Spec, shape: tuple[int, ...], dtype: str) -> str:
     drawn = dtype in _DRAWN  # else torch cannot draw them
     text = f"torch.randn({plain}{_dtype(dtype, 'float32') if drawn else ''})"
     text += f" * {std:.4g}" if std != 1.0 else ""
-    text += f" {'-' if mean < 0 else '+'} {abs(mean):.4g}" if mean else ""
+    text += f" + {mean:.4g}" if mean else ""
     return text if drawn else f"{_closed(text)}.to(torch.{dtype})"
 
 

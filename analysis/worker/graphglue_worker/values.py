@@ -24,7 +24,6 @@ import torch
 Json = Any
 MAX_DEPTH = 20
 MAX_ITEMS = 10_000
-SUMMED_UP = 1 << 20  # elements
 _SCALARS = (bool, int, str, type(None))
 _CUDA = re.compile(r"cuda(:\d+)?")
 
@@ -100,19 +99,10 @@ class Keeper:
         return {str(k): self.describe(v, depth) for k, v in values.items()}
 
 
-def _sample(t: torch.Tensor) -> torch.Tensor:
-    """A view of at most SUMMED_UP elements, evenly spaced: a program's device may be nearly full."""
-    while t.numel() > SUMMED_UP:
-        longest = max(range(t.dim()), key=t.shape.__getitem__)
-        t = t[(slice(None),) * longest + (slice(None, None, 2),)]
-    return t
-
-
 def _summary(t: torch.Tensor) -> Json:
     """What random elements need to be of the same sort: range, mean and deviation."""
     if t.dtype.is_complex:
         return {}
-    t = _sample(t)
     wide = t.to(torch.float64)
     finite = wide[torch.isfinite(wide)]
     if not finite.numel():
@@ -311,13 +301,8 @@ def placed(module: torch.nn.Module) -> Json:
 def put(module: torch.nn.Module, where: Json, place: Callable[[str], str]) -> None:
     """Move a module's parameters and buffers to where they lay, as `placed` says; those it does not know get no other dtype but a
     floating one."""
-    usual = where.get("")
-    if not usual:
-        return
-    if any(str(t.device) != place(usual[0]) for _, t in _state(module)):
-        module.to(place(usual[0]))  # as the program did: some modules do more than to move their tensors
     for name, t in _state(module):
-        device, dtype = where.get(name) or usual
+        device, dtype = where.get(name) or where.get("") or (str(t.device), None)
         kind = getattr(torch, str(dtype), t.dtype)
         if name not in where and not (t.is_floating_point() and kind.is_floating_point):
             kind = t.dtype

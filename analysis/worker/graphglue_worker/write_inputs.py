@@ -11,10 +11,8 @@ from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
 
-import torch
-
 from graphglue_worker import capture, forks, inputs, insertion, layout, overlay, users_compile, values, wire, written
-from graphglue_worker.given import yielded
+from graphglue_worker.given import by_function
 from graphglue_worker.inputs import Call, Entry, ImportFailure
 from graphglue_worker.insertion import FUNCTION, WIDTH, File, Insertion, NoPlace, Style
 from graphglue_worker.layout import Group
@@ -61,13 +59,13 @@ def run(request: dict[str, Any], plans: dict[str, Any] | None) -> None:
     found = forks.run(lambda: _guarded(lambda: _propose(file, dict(plans or {}), deadline_ms)), endless)
     if isinstance(found, forks.Lost):
         found = Proposal(refusal=f"the file could not be run: {found.message}")
-    if isinstance(found, ImportFailure):
-        raise found
+    if isinstance(found, str):
+        raise ImportFailure(found)
     if found.refusal is None and not found.form:
         overlay.install({**texts, file: insertion.apply(overlay.read(file), found.insertions)})
         entries = forks.run(lambda: _guarded(lambda: [e.inputs for e in inputs.load(file)]), endless, quiet=True)
         if not (isinstance(entries, list) and {*entries} == {FUNCTION}):
-            why = entries.message if isinstance(entries, forks.Lost) else getattr(entries, "with_line", entries)
+            why = entries.message if isinstance(entries, forks.Lost) else entries
             found.refusal = f"the file could not be imported with what would be written: {why}"
     wire.report(
         {
@@ -83,11 +81,11 @@ def run(request: dict[str, Any], plans: dict[str, Any] | None) -> None:
 
 
 def _guarded(work: Callable[[], Any]) -> Any:
-    """What it gives, or the ImportFailure that it raises."""
+    """What it gives, or the words of an ImportFailure."""
     try:
         return work()
     except ImportFailure as e:
-        return e
+        return e.with_line
 
 
 def _propose(file: str, plans: dict[str, Any], deadline_ms: int) -> Proposal:
@@ -102,18 +100,13 @@ def _propose(file: str, plans: dict[str, Any], deadline_ms: int) -> Proposal:
         return Proposal(refusal=f"{FUNCTION} comes from another file")
     if made is None and inputs.gives_inputs(file):
         return Proposal(refusal="this file gives its example inputs in another form already")
-    entries = inputs.not_given(module, False, plans)
-    if made is not None:  # in a fork: what it yields may be on a device, and nothing that comes after could fork
-        left = forks.run(lambda: _guarded(lambda: _not_among(entries, module)), forks.Deadline(deadline_ms))
-        if isinstance(left, ImportFailure):
-            raise left
-        if isinstance(left, forks.Lost):
-            return Proposal(refusal=f"{FUNCTION}() could not be run: {left.message}")
-        entries = [entries[i] for i in left]
+    given = by_function(module, False) if made is not None else []
+    covered = {e.name for e in given} | {e.cls for e in given}
+    entries = [e for e in inputs.not_given(module, False, plans) if e.name not in covered and e.cls not in covered]
     entries.sort(key=lambda e: e.line or 0)
     if not entries:
         whole = f"{FUNCTION}() gives inputs for every module class and compiled function of this file already"
-        return Proposal(refusal=whole if made is not None else "this file has no module class and compiles no function")
+        return Proposal(refusal=whole if given else "this file has no module class and compiles no function")
     names = written.Names(module, written.local_names(made) if made is not None else set())
     proposal, pieces = Proposal(), []
     for entry in entries:
@@ -127,28 +120,6 @@ def _propose(file: str, plans: dict[str, Any], deadline_ms: int) -> Proposal:
     proposal.form = not pieces
     proposal.insertions = _insertions(place, function, pieces, proposal, entries, module)
     return proposal
-
-
-def _thing(module: ModuleType, entry: Entry) -> Any:
-    """The class, function or object of the file that an entry is about; None: it has no name there."""
-    found: Any = module
-    for part in (entry.cls or entry.name).split("."):
-        found = getattr(found, part, None)
-    return found
-
-
-def _not_among(entries: list[Entry], module: ModuleType) -> list[int]:
-    """Which entries the file's own function gives no inputs for.  Raises ImportFailure."""
-    given = yielded(module)
-    return [i for i, entry in enumerate(entries) if not _is_among(_thing(module, entry), given)]
-
-
-def _is_among(thing: Any, given: list[Any]) -> bool:
-    """Does somebody give inputs for it, for an object of its class, or for a method of one?"""
-    owners = [getattr(fn, "__self__", None) or fn for fn in given]
-    kinds = {type(o) for o in owners if isinstance(o, torch.nn.Module)}
-    known = [*given, *owners, *kinds, *map(inspect.unwrap, given)]
-    return thing is not None and (type(thing) in kinds or any(thing is each for each in known))
 
 
 def _piece(
@@ -252,7 +223,9 @@ def _short(reason: str) -> str:
 
 def _form(name: str, entry: Entry, module: ModuleType, style: Style) -> str:
     """An item to be filled in: what the constructor and the call take."""
-    target = _thing(module, entry)
+    target: Any = module
+    for part in (entry.cls or name).split("."):
+        target = getattr(target, part, None)
     made, call = name, _parameters(target)
     if isinstance(target, type):
         made = layout.flat(Group(f"{entry.cls}(", _parameters(target), ").eval()"))

@@ -13,7 +13,7 @@ import torch
 from graphglue_worker import sources
 from graphglue_worker.layout import Node
 from graphglue_worker.recipes import Maker, Recipe
-from graphglue_worker.recorded_source import arguments_of
+from graphglue_worker.recorded_source import takes
 from graphglue_worker.sources import Unwritable
 
 Import = tuple[str, str]  # ("torch", ""): import torch; ("a.b", "C"): from a.b import C
@@ -131,8 +131,9 @@ class Source(sources.Writer):
     def instance(self, recipe: Recipe) -> Node:
         maker = Maker(self.names.home)
         cls = maker.class_named(recipe["state"])
-        names = arguments_of(cls, {k: maker.make(v) for k, v in recipe["of"].items()}, maker.make(recipe))
-        return self.call(self.name(recipe["state"]), (), {k: recipe["of"][k] for k in names})
+        if not takes(cls, {k: maker.make(v) for k, v in recipe["of"].items()}, maker.make(recipe)):
+            raise Unwritable(f"an object of {cls.__qualname__}, whose constructor does not take what it holds")
+        return self.call(self.name(recipe["state"]), (), recipe["of"])
 
 
 def import_line(how: Import) -> str:

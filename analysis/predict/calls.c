@@ -1,0 +1,297 @@
+/* Calls: arguments, parameters, the functions and classes of the file. */
+#include "analysis/predict/predict.h"
+
+enum { MAX_DEPTH = 12 };
+
+static gg_str text_of(gg__walk *w, TSNode node) {
+    return gg_node_text(w->tree, node);
+}
+
+const gg__argument *gg__argument_at(const gg__call *call, uint32_t position, const char *name) {
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < call->count; i++) {
+        if (call->arguments[i].name.len) {
+            if (name && gg_str_is(call->arguments[i].name, name)) return &call->arguments[i];
+        } else if (at++ == position) {
+            return &call->arguments[i];
+        }
+    }
+    return NULL;
+}
+
+/* ---- parameters ------------------------------------------------------------------------------------------------------------- */
+
+static bool mentions(gg_str type, const char *word) {
+    return gg_str_contains(type, gg_str_from(word));
+}
+
+/* What an annotation and a default say of a parameter that nobody passes. */
+static gg__value undeclared(gg__walk *w, gg_str type, const gg__value *given) {
+    gg__value out = gg__of_kind(GG__UNKNOWN);
+    if (mentions(type, "Tensor") && !mentions(type, "[") && !mentions(type, "|")) {
+        out = gg__tensor(GG__DTYPE_UNKNOWN);
+        out.input = true;
+    } else if ((gg_str_starts_with(type, GG_STR("Optional[")) || mentions(type, "| None")) &&
+               mentions(type, "Tensor") && !mentions(type, "List") && !mentions(type, "Tuple") &&
+               !mentions(type, "Dict") && !mentions(type, "list[") && !mentions(type, "tuple[") &&
+               !mentions(type, "dict[") && !mentions(type, "Union")) {
+        out = gg__tensor(GG__DTYPE_UNKNOWN);
+        out.input = out.maybe_none = true;
+    } else if (gg_str_is(type, "int")) {
+        out = gg__number(GG__INT);
+    } else if (gg_str_is(type, "float")) {
+        out = gg__number(GG__FLOAT);
+    } else if (gg_str_is(type, "bool")) {
+        out = gg__number(GG__BOOL);
+    } else if (gg_str_is(type, "str")) {
+        out = gg__of_kind(GG__STRING);
+    }
+    if (given == NULL) return out;
+    /* A default that is a Python value outweighs the annotation: `output_attentions: Optional[torch.Tensor] = False`. */
+    if (given->kind == GG__NUMBER || given->kind == GG__STRING) {
+        gg__value plain = gg__of_kind(given->kind);
+        plain.dtype = given->dtype;
+        return plain;
+    }
+    if (given->kind == GG__NONE && gg__is_tensor(&out)) out.maybe_none = true;
+    if (given->kind == GG__NONE && !gg__is_tensor(&out)) return gg__of_kind(GG__UNKNOWN);
+    (void)w;
+    return out;
+}
+
+typedef struct parameter {
+    TSNode name;
+    gg_str type;
+    TSNode given;           /* the default; null: none */
+    bool star, double_star; /* *args, **kwargs */
+} parameter;
+
+static bool read_parameter(gg__walk *w, TSNode node, parameter *out) {
+    *out = (parameter){.name = node};
+    gg__node type = gg__node_of(node);
+    out->type = GG_STR_NULL;
+    if (type == GG__NODE_typed_parameter || type == GG__NODE_typed_default_parameter)
+        out->type = text_of(w, GG__FIELD(node, type));
+    if (type == GG__NODE_default_parameter || type == GG__NODE_typed_default_parameter) {
+        out->name = GG__FIELD(node, name);
+        out->given = GG__FIELD(node, value);
+    } else if (type == GG__NODE_typed_parameter) {
+        out->name = ts_node_named_child(node, 0);
+    }
+    gg__node inner = gg__node_of(out->name);
+    out->star = inner == GG__NODE_list_splat_pattern;
+    out->double_star = inner == GG__NODE_dictionary_splat_pattern;
+    if (out->star || out->double_star) out->name = ts_node_named_child(out->name, 0);
+    return gg__node_of(out->name) == GG__NODE_identifier;
+}
+
+static gg__value default_of(gg__walk *w, const gg__value *function, TSNode node) {
+    gg__scope *before = w->frame->scope;
+    w->frame->scope = function->scope ? function->scope : w->module;
+    w->quiet++;
+    gg__value value = gg__eval(w, node);
+    w->quiet--;
+    w->frame->scope = before;
+    return value;
+}
+
+static void bind_parameters(gg__walk *w, const gg__value *function, const gg__call *call, gg__scope *scope) {
+    gg__nodes nodes = gg__children(GG__FIELD(function->node, parameters), w->arena);
+    uint32_t position = 0, own = 0;
+    for (uint32_t i = 0; i < nodes.len; i++) {
+        parameter p;
+        if (!read_parameter(w, nodes.items[i], &p)) continue;
+        gg_str name = text_of(w, p.name);
+        if (own++ == 0 && function->self) {
+            gg__scope_set(w, scope, name, *function->self);
+            continue;
+        }
+        if (p.star || p.double_star) {
+            gg__scope_set(w, scope, name, gg__of_kind(p.star ? GG__SEQUENCE : GG__MAPPING));
+            continue;
+        }
+        char named[128];
+        size_t n = name.len < sizeof(named) - 1 ? name.len : sizeof(named) - 1;
+        memcpy(named, name.ptr, n);
+        named[n] = '\0';
+        const gg__argument *given = gg__argument_at(call, position, named);
+        position++;
+        if (given) {
+            gg__scope_set(w, scope, name, given->value);
+            continue;
+        }
+        gg__value value = gg__of_kind(GG__UNKNOWN);
+        bool has_default = !ts_node_is_null(p.given);
+        if (has_default) value = default_of(w, function, p.given);
+        if (!has_default || call->splat || call->entry) {
+            value = undeclared(w, p.type, has_default ? &value : NULL);
+            if (value.kind == GG__UNKNOWN && call->entry && !has_default && p.type.len == 0) {
+                value = gg__tensor(GG__DTYPE_UNKNOWN);
+                value.confirmed = GG_ARENA_NEW(w->arena, bool);
+                value.input = true;
+            }
+        }
+        gg__scope_set(w, scope, name, value);
+    }
+}
+
+/* ---- functions ---------------------------------------------------------------------------------------------------------------- */
+
+static bool is_running(const gg__walk *w, TSNode definition) {
+    unsigned same = 0;
+    for (const gg__frame *f = w->frame; f; f = f->caller)
+        if (!ts_node_is_null(f->definition) && ts_node_eq(f->definition, definition)) same++;
+    return same > 1;
+}
+
+static bool is_generator(gg__walk *w, TSNode node, unsigned depth) {
+    if (depth > 200) return false;
+    gg__nodes parts = gg__children(node, w->arena);
+    for (uint32_t i = 0; i < parts.len; i++) {
+        gg__node type = gg__node_of(parts.items[i]);
+        if (type == GG__NODE_yield) return true;
+        if (type == GG__NODE_function_definition || type == GG__NODE_class_definition || type == GG__NODE_lambda)
+            continue;
+        if (is_generator(w, parts.items[i], depth + 1)) return true;
+    }
+    return false;
+}
+
+gg__value gg__call_function(gg__walk *w, const gg__value *function, const gg__call *call) {
+    if (w->depth >= MAX_DEPTH || is_running(w, function->node)) return gg__of_kind(GG__UNKNOWN);
+    gg__frame frame = {.caller = w->frame, .definition = function->node};
+    frame.scope = gg__scope_new(w, function->scope ? function->scope : w->module);
+    if (function->self && function->self->kind == GG__INSTANCE) frame.self = function->self->object;
+    bind_parameters(w, function, call, frame.scope);
+    const gg__guard *outer = w->guard;
+    w->frame = &frame;
+    w->depth++;
+    gg__value result;
+    if (gg__node_of(function->node) == GG__NODE_lambda) {
+        result = gg__eval(w, GG__FIELD(function->node, body));
+    } else {
+        bool falls = gg__walk_block(w, GG__FIELD(function->node, body)) == GG__FALLS;
+        result = frame.returned ? frame.result : gg__of_kind(GG__NONE);
+        if (falls && frame.returned) result = gg__join(result, gg__of_kind(GG__NONE));
+    }
+    w->depth--;
+    w->frame = frame.caller;
+    w->guard = outer;
+    if (gg__node_of(function->node) != GG__NODE_lambda && is_generator(w, GG__FIELD(function->node, body), 0))
+        return gg__of_kind(GG__SEQUENCE);
+    return result;
+}
+
+/* ---- calls ---------------------------------------------------------------------------------------------------------------------- */
+
+static gg__value call_instance(gg__walk *w, gg__call *call) {
+    const gg__value *object = &call->callee;
+    gg_str name = object->object->is_module ? GG_STR("forward") : GG_STR("__call__");
+    gg__value method = gg__attribute_of(w, object, name);
+    return method.kind == GG__FUNCTION ? gg__call_function(w, &method, call) : gg__of_kind(GG__UNKNOWN);
+}
+
+/* super().forward(x): the method of a base class of this file. */
+static gg__value super_method(gg__walk *w, gg_str name) {
+    const gg__value *self = NULL;
+    for (const gg__frame *f = w->frame; f && self == NULL; f = f->caller)
+        self = gg__scope_own(f->scope, GG_STR("self"));
+    if (self == NULL || self->kind != GG__INSTANCE) return gg__of_kind(GG__UNKNOWN);
+    TSNode here = gg_node_ancestor(w->frame->definition, "class_definition");
+    if (ts_node_is_null(here)) return gg__of_kind(GG__UNKNOWN);
+    TSNode bases = GG__FIELD(here, superclasses);
+    gg__nodes parts = gg__children(bases, w->arena);
+    for (uint32_t i = 0; i < parts.len; i++) {
+        w->quiet++;
+        gg__value base = gg__eval(w, parts.items[i]);
+        w->quiet--;
+        if (base.kind != GG__CLASS) continue;
+        TSNode method = gg__method_in(w, base.node, base.scope, name, 0);
+        if (!ts_node_is_null(method))
+            return (gg__value){.kind = GG__FUNCTION, .node = method, .scope = base.scope, .self = gg__keep(w, *self)};
+    }
+    return gg__of_kind(GG__UNKNOWN);
+}
+
+static gg__value eval_callee(gg__walk *w, TSNode node) {
+    if (gg__node_of(node) == GG__NODE_attribute) {
+        TSNode object = GG__FIELD(node, object);
+        if (gg__node_of(object) == GG__NODE_call && gg_str_is(text_of(w, GG__FIELD(object, function)), "super"))
+            return super_method(w, text_of(w, GG__FIELD(node, attribute)));
+        gg__value value = gg__eval(w, object);
+        if (gg__is_tensors_own(text_of(w, GG__FIELD(node, attribute)))) gg__confirm(&value);
+        if (gg__is_tensor(&value))
+            return (gg__value){
+                .kind = GG__METHOD, .path = text_of(w, GG__FIELD(node, attribute)), .of = gg__keep(w, value)};
+        return gg__attribute_of(w, &value, text_of(w, GG__FIELD(node, attribute)));
+    }
+    return gg__eval(w, node);
+}
+
+/* list.append and the like change what the list is known to hold. */
+static void note_growth(gg__walk *w, const gg__call *call) {
+    TSNode object = GG__FIELD(GG__FIELD(call->node, function), object);
+    if (gg__node_of(object) != GG__NODE_identifier) return;
+    gg__value *list = gg__scope_find(w->frame->scope, text_of(w, object));
+    if (list == NULL || list->kind != GG__SEQUENCE) return;
+    const gg__argument *added = gg__argument_at(call, 0, NULL);
+    bool was_empty = list->items && list->item_count == 0;
+    list->items = NULL;
+    list->item_count = 0;
+    list->truth = gg_str_is(call->callee.path, "append") && w->guard == NULL ? GG__TRUE : GG__MAYBE;
+    if (!gg_str_is(call->callee.path, "append") || added == NULL)
+        list->of = NULL;
+    else
+        list->of = gg__keep(w, was_empty || list->of == NULL ? added->value : gg__join(*list->of, added->value));
+}
+
+gg__value gg__call_value(gg__walk *w, gg__call *call) {
+    const gg__value *callee = &call->callee;
+    switch (callee->kind) {
+    case GG__FUNCTION:
+        return gg__call_function(w, callee, call);
+    case GG__CLASS:
+        return gg__instance_of(w, *callee, call);
+    case GG__INSTANCE:
+        return call_instance(w, call);
+    case GG__METHOD:
+        if (gg__is_tensor(callee->of)) return gg__tensor_method(w, call);
+        if (callee->of->kind == GG__SEQUENCE) note_growth(w, call);
+        return gg__library_call(w, call);
+    default:
+        return gg__library_call(w, call);
+    }
+}
+
+gg__value gg__eval_call(gg__walk *w, TSNode node) {
+    gg__call call = {.node = node, .callee = eval_callee(w, GG__FIELD(node, function))};
+    TSNode list = GG__FIELD(node, arguments);
+    if (gg__node_of(list) == GG__NODE_generator_expression) {
+        gg__argument *only = GG_ARENA_NEW(w->arena, gg__argument);
+        *only = (gg__argument){.node = list, .value = gg__eval(w, list)};
+        call.arguments = only;
+        call.count = 1;
+    } else {
+        gg__nodes parts = gg__children(list, w->arena);
+        gg__argument *arguments = GG_ARENA_ARRAY(w->arena, gg__argument, parts.len + 1);
+        for (uint32_t i = 0; i < parts.len; i++) {
+            gg__node type = gg__node_of(parts.items[i]);
+            bool splat = type == GG__NODE_list_splat || type == GG__NODE_dictionary_splat,
+                 named = type == GG__NODE_keyword_argument;
+            TSNode value = splat   ? ts_node_named_child(parts.items[i], 0)
+                           : named ? GG__FIELD(parts.items[i], value)
+                                   : parts.items[i];
+            gg__value known = gg__eval(w, value);
+            call.splat = call.splat || splat;
+            if (splat) continue;
+            arguments[call.count++] =
+                (gg__argument){.name = named ? text_of(w, GG__FIELD(parts.items[i], name)) : GG_STR_NULL,
+                               .node = value,
+                               .value = known};
+        }
+        call.arguments = arguments;
+    }
+    for (size_t i = 0; gg__families[i]; i++)
+        if (gg__families[i]->on_call) gg__families[i]->on_call(w, &call);
+    return gg__call_value(w, &call);
+}

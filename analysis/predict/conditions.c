@@ -1,0 +1,179 @@
+/* Conditions: whether they hold, what follows where they do, and the values of `and`, `or` and `… if … else …`. */
+#include "analysis/predict/predict.h"
+
+static gg_str text_of(gg__walk *w, TSNode node) {
+    return gg_node_text(w->tree, node);
+}
+
+void gg__ask_truth(gg__walk *w, TSNode node, const gg__value *value) {
+    for (size_t i = 0; gg__families[i]; i++)
+        if (gg__families[i]->on_truth) gg__families[i]->on_truth(w, node, value);
+}
+
+static gg__truth eval_condition(gg__walk *w, TSNode node);
+
+static gg__truth negate(gg__truth truth) {
+    return truth == GG__TRUE ? GG__FALSE : truth == GG__FALSE ? GG__TRUE : GG__MAYBE;
+}
+
+static gg__truth eval_boolean(gg__walk *w, TSNode node) {
+    bool is_and = gg_str_is(text_of(w, GG__FIELD(node, operator)), "and");
+    TSNode left_node = GG__FIELD(node, left), right_node = GG__FIELD(node, right);
+    gg__truth left = gg__eval_condition(w, left_node);
+    if (left == (is_and ? GG__FALSE : GG__TRUE)) return left;
+    const gg__guard *outer = w->guard;
+    gg__guard guard = {.outer = outer, .text = gg__node_words(w, left_node), .negated = !is_and};
+    gg__scope *before = w->frame->scope;
+    if (left == GG__MAYBE) {
+        w->guard = &guard;
+        w->frame->scope = gg__scope_copy(w, before);
+    }
+    gg__narrow(w, left_node, is_and);
+    gg__truth right = gg__eval_condition(w, right_node);
+    w->guard = outer;
+    w->frame->scope = before;
+    if (left != GG__MAYBE) return right;
+    return right == (is_and ? GG__FALSE : GG__TRUE) ? right : GG__MAYBE;
+}
+
+gg__truth gg__eval_condition(gg__walk *w, TSNode node) {
+    if (!gg__may_go_on(w)) return GG__MAYBE;
+    w->nesting++;
+    gg__truth truth = eval_condition(w, node);
+    w->nesting--;
+    return truth;
+}
+
+static gg__truth eval_condition(gg__walk *w, TSNode node) {
+    switch (gg__node_of(node)) {
+    case GG__NODE_parenthesized_expression:
+        return gg__eval_condition(w, ts_node_named_child(node, 0));
+    case GG__NODE_not_operator:
+        return negate(gg__eval_condition(w, GG__FIELD(node, argument)));
+    case GG__NODE_boolean_operator:
+        return eval_boolean(w, node);
+    default: {
+        gg__value value = gg__eval(w, node);
+        gg__ask_truth(w, node, &value);
+        return gg__truth_of(&value);
+    }
+    }
+}
+
+/* ---- narrowing ------------------------------------------------------------------------------------------------------------ */
+
+static gg__value *named(gg__walk *w, TSNode node) {
+    if (gg__node_of(node) != GG__NODE_identifier) return NULL;
+    return gg__scope_own(w->frame->scope, text_of(w, node));
+}
+
+/* `x is None` that holds, or does not. */
+static void narrow_none(gg__value *value, bool is_none) {
+    if (is_none)
+        *value = gg__of_kind(GG__NONE);
+    else
+        value->maybe_none = false;
+}
+
+static bool is_none_test(gg__walk *w, TSNode node, TSNode *subject, bool *positive) {
+    if (gg__node_of(node) != GG__NODE_comparison_operator || ts_node_named_child_count(node) != 2) return false;
+    TSNode right = ts_node_named_child(node, 1);
+    gg_str op = text_of(w, GG__FIELD(node, operators));
+    if (gg__node_of(right) != GG__NODE_none) return false;
+    *subject = ts_node_named_child(node, 0);
+    *positive = gg_str_is(op, "is") || gg_str_is(op, "==");
+    return *positive || gg_str_is(op, "is not") || gg_str_is(op, "!=");
+}
+
+void gg__narrow(gg__walk *w, TSNode node, bool holds) {
+    TSNode subject;
+    bool positive;
+    switch (gg__node_of(node)) {
+    case GG__NODE_parenthesized_expression:
+        gg__narrow(w, ts_node_named_child(node, 0), holds);
+        return;
+    case GG__NODE_not_operator:
+        gg__narrow(w, GG__FIELD(node, argument), !holds);
+        return;
+    case GG__NODE_boolean_operator:
+        if (gg_str_is(text_of(w, GG__FIELD(node, operator)), "and") != holds) return;
+        gg__narrow(w, GG__FIELD(node, left), holds);
+        gg__narrow(w, GG__FIELD(node, right), holds);
+        return;
+    case GG__NODE_comparison_operator:
+        if (is_none_test(w, node, &subject, &positive)) {
+            gg__value *value = named(w, subject);
+            if (value) narrow_none(value, positive == holds);
+        }
+        return;
+    case GG__NODE_identifier: {
+        gg__value *value = named(w, node);
+        if (value && holds) value->maybe_none = false;
+        return;
+    }
+    case GG__NODE_call: { /* isinstance(x, torch.Tensor) */
+        gg__nodes arguments = gg__children(GG__FIELD(node, arguments), w->arena);
+        if (!gg_str_is(text_of(w, GG__FIELD(node, function)), "isinstance") || arguments.len != 2) return;
+        gg__value *value = named(w, arguments.items[0]);
+        w->quiet++;
+        gg__value type = gg__eval(w, arguments.items[1]);
+        w->quiet--;
+        if (value == NULL || type.kind != GG__DOTTED || !gg_str_is(type.path, "torch.Tensor")) return;
+        if (holds && value->kind == GG__UNKNOWN) *value = gg__tensor(GG__DTYPE_UNKNOWN);
+        if (!holds && gg__is_tensor(value)) *value = gg__of_kind(GG__OTHER);
+        return;
+    }
+    default:
+        return;
+    }
+}
+
+/* ---- as values ------------------------------------------------------------------------------------------------------------ */
+
+gg__value gg__eval_ternary(gg__walk *w, TSNode node) {
+    gg__nodes parts = gg__children(node, w->arena);
+    if (parts.len != 3) return gg__of_kind(GG__UNKNOWN);
+    TSNode condition = parts.items[1];
+    gg__truth known = gg__eval_condition(w, condition);
+    if (known != GG__MAYBE) return gg__eval(w, parts.items[known == GG__TRUE ? 0 : 2]);
+    const gg__guard *outer = w->guard;
+    gg__guard guard = {.outer = outer, .text = gg__node_words(w, condition)};
+    gg__scope *before = w->frame->scope;
+    gg__value values[2];
+    for (int i = 0; i < 2; i++) {
+        guard.negated = i == 1;
+        w->guard = &guard;
+        w->frame->scope = gg__scope_copy(w, before);
+        gg__narrow(w, condition, i == 0);
+        values[i] = gg__eval(w, parts.items[i ? 2 : 0]);
+    }
+    w->guard = outer;
+    w->frame->scope = before;
+    return gg__join(values[0], values[1]);
+}
+
+/* `a or b` as a value: one of the two. */
+gg__value gg__eval_boolean(gg__walk *w, TSNode node) {
+    bool is_and = gg_str_is(text_of(w, GG__FIELD(node, operator)), "and");
+    TSNode left_node = GG__FIELD(node, left);
+    gg__value left = gg__eval(w, left_node);
+    gg__ask_truth(w, left_node, &left);
+    gg__truth truth = gg__truth_of(&left);
+    if (truth == (is_and ? GG__FALSE : GG__TRUE)) return left;
+    const gg__guard *outer = w->guard;
+    gg__guard guard = {.outer = outer, .text = gg__node_words(w, left_node), .negated = !is_and};
+    gg__scope *before = w->frame->scope;
+    if (truth == GG__MAYBE) {
+        w->guard = &guard;
+        w->frame->scope = gg__scope_copy(w, before);
+    }
+    gg__narrow(w, left_node, is_and);
+    gg__value right = gg__eval(w, GG__FIELD(node, right));
+    w->guard = outer;
+    w->frame->scope = before;
+    if (truth != GG__MAYBE) return right;
+    if (!is_and) left.maybe_none = false; /* what is None is not chosen */
+    if (left.kind == GG__NUMBER && right.kind == GG__NUMBER)
+        return gg__number(left.dtype == right.dtype ? left.dtype : GG__DTYPE_UNKNOWN);
+    return gg__join(left, right);
+}

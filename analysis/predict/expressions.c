@@ -1,0 +1,303 @@
+/* Evaluates expressions. */
+#include "analysis/predict/predict.h"
+
+#include <stdlib.h>
+
+enum { MAX_STEPS = 400000, MAX_NESTING = 300 };
+
+static gg_str text_of(gg__walk *w, TSNode node) {
+    return gg_node_text(w->tree, node);
+}
+
+bool gg__may_go_on(gg__walk *w) {
+    return w->nesting < MAX_NESTING && ++w->steps <= MAX_STEPS;
+}
+
+/* ---- displays, comprehensions -------------------------------------------------------------------------------------------- */
+
+static gg__value eval_display(gg__walk *w, TSNode node) {
+    gg__nodes parts = gg__children(node, w->arena);
+    gg__value *items = GG_ARENA_ARRAY(w->arena, gg__value, parts.len + 1);
+    gg__value out = gg__of_kind(GG__SEQUENCE);
+    bool known = true;
+    for (uint32_t i = 0; i < parts.len; i++) {
+        bool splat = gg__node_of(parts.items[i]) == GG__NODE_list_splat;
+        items[i] = gg__eval(w, splat ? ts_node_named_child(parts.items[i], 0) : parts.items[i]);
+        if (splat) {
+            items[i] = gg__element_of(w, &items[i]);
+            known = false;
+        }
+        out.of = gg__keep(w, out.of ? gg__join(*out.of, items[i]) : items[i]);
+    }
+    if (known) {
+        out.items = items;
+        out.item_count = parts.len;
+    }
+    return out;
+}
+
+static gg__value eval_dictionary(gg__walk *w, TSNode node) {
+    gg__nodes parts = gg__children(node, w->arena);
+    gg__value out = gg__of_kind(GG__MAPPING);
+    for (uint32_t i = 0; i < parts.len; i++) {
+        if (gg__node_of(parts.items[i]) != GG__NODE_pair) {
+            (void)gg__eval(w, ts_node_named_child(parts.items[i], 0));
+            out.of = gg__keep(w, gg__of_kind(GG__UNKNOWN));
+            continue;
+        }
+        (void)gg__eval(w, GG__FIELD(parts.items[i], key));
+        gg__value value = gg__eval(w, GG__FIELD(parts.items[i], value));
+        out.of = gg__keep(w, out.of ? gg__join(*out.of, value) : value);
+    }
+    out.truth = parts.len ? GG__MAYBE : GG__FALSE;
+    return out;
+}
+
+gg__value gg__element_of(gg__walk *w, const gg__value *iterable) {
+    (void)w;
+    switch (iterable->kind) {
+    case GG__SEQUENCE:
+        return iterable->of ? *iterable->of : gg__of_kind(GG__UNKNOWN);
+    case GG__SHAPE:
+        return gg__number(GG__INT);
+    case GG__TENSOR: {
+        gg__value row = *iterable;
+        row.zero_dim = false;
+        row.maybe_none = false;
+        return row;
+    }
+    case GG__MODULE:
+        return iterable->of ? *iterable->of : gg__of_kind(GG__UNKNOWN);
+    case GG__STRING:
+        return gg__of_kind(GG__STRING);
+    default:
+        return gg__of_kind(GG__UNKNOWN);
+    }
+}
+
+static gg__value eval_comprehension(gg__walk *w, TSNode node) {
+    gg__scope *before = w->frame->scope;
+    w->frame->scope = gg__scope_copy(w, before);
+    gg__nodes parts = gg__children(node, w->arena);
+    const gg__guard *outer = w->guard;
+    bool runs = true;
+    for (uint32_t i = 0; i < parts.len; i++) {
+        gg__node type = gg__node_of(parts.items[i]);
+        if (type == GG__NODE_for_in_clause) {
+            gg__value iterable = gg__eval(w, GG__FIELD(parts.items[i], right));
+            runs = runs && (gg__truth_of(&iterable) == GG__TRUE || iterable.kind == GG__TENSOR);
+            gg__bind(w, GG__FIELD(parts.items[i], left), gg__element_of(w, &iterable));
+        } else if (type == GG__NODE_if_clause) {
+            gg__truth truth = gg__eval_condition(w, ts_node_named_child(parts.items[i], 0));
+            runs = runs && truth == GG__TRUE;
+        }
+    }
+    gg__guard guard = {.outer = outer, .text = GG_STR("the comprehension has elements")};
+    if (!runs) w->guard = &guard;
+    TSNode body = GG__FIELD(node, body);
+    gg__value element;
+    if (gg__node_of(body) == GG__NODE_pair) {
+        (void)gg__eval(w, GG__FIELD(body, key));
+        element = gg__eval(w, GG__FIELD(body, value));
+    } else {
+        element = gg__eval(w, body);
+    }
+    w->guard = outer;
+    w->frame->scope = before;
+    if (gg__node_of(node) == GG__NODE_dictionary_comprehension) return gg__of_kind(GG__MAPPING);
+    gg__value out = gg__sequence_of(w, element);
+    out.truth = runs ? GG__TRUE : GG__MAYBE;
+    return out;
+}
+
+/* ---- the others ------------------------------------------------------------------------------------------------------------ */
+
+static gg__value eval_subscript(gg__walk *w, TSNode node) {
+    gg__value object = gg__eval(w, GG__FIELD(node, value));
+    gg__nodes parts = gg__children(node, w->arena);
+    gg__value index = gg__of_kind(GG__UNKNOWN);
+    for (uint32_t i = 1; i < parts.len; i++) {
+        index = gg__eval(w, parts.items[i]);
+        for (size_t f = 0; gg__families[f]; f++)
+            if (gg__families[f]->on_subscript) gg__families[f]->on_subscript(w, node, &object, &index, false);
+    }
+    bool slices = parts.len == 2 && gg__node_of(parts.items[1]) == GG__NODE_slice;
+    switch (object.kind) {
+    case GG__TENSOR:
+    case GG__ARRAY:
+        object.zero_dim = false;
+        object.maybe_none = false;
+        return object;
+    case GG__SHAPE:
+        return slices ? object : gg__number(GG__INT);
+    case GG__SEQUENCE:
+        if (slices) {
+            object.items = NULL;
+            object.item_count = 0;
+            return object;
+        }
+        if (object.items && index.constant) {
+            int64_t at = index.integer < 0 ? index.integer + object.item_count : index.integer;
+            if (at >= 0 && at < object.item_count) return object.items[at];
+        }
+        return gg__element_of(w, &object);
+    case GG__MODULE:
+        return slices ? object : gg__element_of(w, &object);
+    case GG__MAPPING:
+        return object.of ? *object.of : gg__of_kind(GG__UNKNOWN);
+    default:
+        return gg__of_kind(GG__UNKNOWN);
+    }
+}
+
+static void eval_all(gg__walk *w, TSNode node) {
+    gg__nodes parts = gg__children(node, w->arena);
+    for (uint32_t i = 0; i < parts.len; i++) (void)gg__eval(w, parts.items[i]);
+}
+
+/* f"{tensor}" is text that only the run knows. */
+static gg__value eval_string(gg__walk *w, TSNode node) {
+    gg__value out = gg__of_kind(GG__STRING);
+    gg__nodes parts = gg__children(node, w->arena);
+    for (uint32_t i = 0; i < parts.len; i++) {
+        gg__node type = gg__node_of(parts.items[i]);
+        if (type == GG__NODE_interpolation) {
+            gg__value value = gg__eval(w, GG__FIELD(parts.items[i], expression));
+            out.from_data = out.from_data || gg__is_tensor(&value);
+        } else if (type == GG__NODE_string) {
+            out.from_data = eval_string(w, parts.items[i]).from_data || out.from_data;
+        }
+    }
+    return out;
+}
+
+static gg__value eval_unary(gg__walk *w, TSNode node) {
+    gg__value value = gg__eval(w, GG__FIELD(node, argument));
+    if (value.constant && gg_str_is(text_of(w, GG__FIELD(node, operator)), "-")) value.integer = -value.integer;
+    value.input = false;
+    value.maybe_none = false;
+    return value;
+}
+
+static gg__value eval_integer(gg__walk *w, TSNode node) {
+    gg__value out = gg__number(GG__INT);
+    char digits[24];
+    gg_str text = text_of(w, node);
+    if (text.len >= sizeof(digits)) return out;
+    memcpy(digits, text.ptr, text.len);
+    digits[text.len] = '\0';
+    char *end;
+    out.integer = strtoll(digits, &end, 10);
+    out.constant = *end == '\0';
+    return out;
+}
+
+static gg__value eval_name(gg__walk *w, TSNode node) {
+    gg_str name = text_of(w, node);
+    const gg__value *found = gg__scope_find(w->frame->scope, name);
+    if (found) return *found;
+    if (gg__is_builtin(name)) return gg__dotted(gg_arena_printf(w->arena, "builtins.%.*s", GG_STR_ARG(name)));
+    return gg__of_kind(GG__UNKNOWN);
+}
+
+static gg__value eval_attribute(gg__walk *w, TSNode node) {
+    gg__value object = gg__eval(w, GG__FIELD(node, object));
+    gg_str name = text_of(w, GG__FIELD(node, attribute));
+    if (gg__is_tensors_own(name)) gg__confirm(&object);
+    for (size_t i = 0; gg__families[i]; i++)
+        if (gg__families[i]->on_attribute) gg__families[i]->on_attribute(w, node, &object, name);
+    return gg__attribute_of(w, &object, name);
+}
+
+static gg__value eval_named(gg__walk *w, TSNode node) {
+    gg__value value = gg__eval(w, GG__FIELD(node, value));
+    gg__bind(w, GG__FIELD(node, name), value);
+    return value;
+}
+
+static gg__value eval_node(gg__walk *w, TSNode node) {
+    gg__node type = gg__node_of(node);
+    switch (type) {
+    case GG__NODE_identifier:
+        return eval_name(w, node);
+    case GG__NODE_attribute:
+        return eval_attribute(w, node);
+    case GG__NODE_call:
+        return gg__eval_call(w, node);
+    case GG__NODE_subscript:
+        return eval_subscript(w, node);
+    case GG__NODE_binary_operator:
+        return gg__eval_binary(w, node);
+    case GG__NODE_unary_operator:
+        return eval_unary(w, node);
+    case GG__NODE_comparison_operator:
+        return gg__eval_comparison(w, node);
+    case GG__NODE_boolean_operator:
+        return gg__eval_boolean(w, node);
+    case GG__NODE_not_operator:
+        return gg__truth_value(gg__eval_condition(w, node));
+    case GG__NODE_conditional_expression:
+        return gg__eval_ternary(w, node);
+    case GG__NODE_parenthesized_expression:
+        return gg__eval(w, ts_node_named_child(node, 0));
+    case GG__NODE_list:
+    case GG__NODE_tuple:
+    case GG__NODE_set:
+    case GG__NODE_expression_list:
+        return eval_display(w, node);
+    case GG__NODE_dictionary:
+        return eval_dictionary(w, node);
+    case GG__NODE_list_comprehension:
+    case GG__NODE_set_comprehension:
+    case GG__NODE_generator_expression:
+    case GG__NODE_dictionary_comprehension:
+        return eval_comprehension(w, node);
+    case GG__NODE_integer:
+        return eval_integer(w, node);
+    case GG__NODE_float:
+        return gg__number(GG__FLOAT);
+    case GG__NODE_true:
+        return gg__truth_value(GG__TRUE);
+    case GG__NODE_false:
+        return gg__truth_value(GG__FALSE);
+    case GG__NODE_none:
+        return gg__of_kind(GG__NONE);
+    case GG__NODE_string:
+    case GG__NODE_concatenated_string:
+        return eval_string(w, node);
+    case GG__NODE_interpolation:
+        (void)gg__eval(w, GG__FIELD(node, expression));
+        return gg__of_kind(GG__STRING);
+    case GG__NODE_lambda:
+        return (gg__value){.kind = GG__FUNCTION, .node = node, .scope = w->frame->scope};
+    case GG__NODE_named_expression:
+        return eval_named(w, node);
+    case GG__NODE_slice:
+        eval_all(w, node);
+        return gg__of_kind(GG__OTHER);
+    case GG__NODE_list_splat:
+    case GG__NODE_await:
+        return gg__eval(w, ts_node_named_child(node, 0));
+    case GG__NODE_yield:
+        for (size_t i = 0; gg__families[i]; i++)
+            if (gg__families[i]->on_statement) gg__families[i]->on_statement(w, node, type);
+        if (w->yields) {
+            gg_list_push(w->yields, gg__eval(w, ts_node_named_child(node, 0)));
+        } else {
+            eval_all(w, node);
+        }
+        return gg__of_kind(GG__UNKNOWN);
+    case GG__NODE_ellipsis:
+        return gg__of_kind(GG__OTHER);
+    default:
+        return gg__of_kind(GG__UNKNOWN);
+    }
+}
+
+gg__value gg__eval(gg__walk *w, TSNode node) {
+    if (!gg__may_go_on(w)) return gg__of_kind(GG__UNKNOWN);
+    w->nesting++;
+    gg__value value = eval_node(w, node);
+    w->nesting--;
+    return value;
+}

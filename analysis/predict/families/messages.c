@@ -1,0 +1,33 @@
+/* Messages: print, logging, warnings. */
+#include "analysis/predict/predict.h"
+
+static bool is_log_method(gg_str name) {
+    static const char *const names[] = {"debug",     "info", "warning", "error",        "critical",
+                                        "exception", "log",  "warn",    "warning_once", "isEnabledFor"};
+    for (size_t i = 0; i < GG_COUNT(names); i++)
+        if (gg_str_is(name, names[i])) return true;
+    return false;
+}
+
+/* A message that is only written on some condition is hardly ever written: it is not worth a word. */
+static void log_found(gg__walk *w, const gg__call *call, gg__rule rule, const char *id) {
+    if (w->guard == NULL) gg__found(w, rule, id, call->node, NULL);
+}
+
+static void on_call(gg__walk *w, const gg__call *call) {
+    gg_str path = call->callee.path;
+    if (call->callee.kind == GG__METHOD && call->callee.of->kind == GG__LOGGER && is_log_method(path))
+        log_found(w, call, GG__RULE_LOGGING, "GB0291");
+    if (call->callee.kind != GG__DOTTED) return;
+    if (gg_str_starts_with(path, GG_STR("logging.")) && is_log_method(gg_str_slice(path, 8, path.len)))
+        log_found(w, call, GG__RULE_LOGGING, NULL);
+    if (gg_str_is(path, "logging.getLogger")) log_found(w, call, GG__RULE_LOGGING, "GB6215");
+    if (gg_str_is(path, "warnings.warn")) log_found(w, call, GG__RULE_WARNING, NULL);
+    static const char *const builtins[] = {"print", "input", "breakpoint", "open", "eval", "exec", "globals", "dir"};
+    if (!gg_str_starts_with(path, GG_STR("builtins."))) return;
+    for (size_t i = 0; i < GG_COUNT(builtins); i++)
+        if (gg_str_is(gg_str_slice(path, 9, path.len), builtins[i]))
+            gg__found(w, GG__RULE_BUILTIN, NULL, call->node, NULL);
+}
+
+const gg__family gg__family_messages = {.on_call = on_call};

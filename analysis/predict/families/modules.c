@@ -1,0 +1,68 @@
+/* Modules, parameters, classes and functions that cannot be traced as they are. */
+#include "analysis/predict/predict.h"
+
+static bool is_recurrent(gg_str path) {
+    return gg_str_is(path, "torch.nn.LSTM") || gg_str_is(path, "torch.nn.GRU") || gg_str_is(path, "torch.nn.RNN");
+}
+
+/* Layers that have parameters; nn.ReLU() may be made anywhere. */
+static bool has_parameters(gg_str path) {
+    static const char *const names[] = {"Linear",
+                                        "Bilinear",
+                                        "Embedding",
+                                        "EmbeddingBag",
+                                        "LayerNorm",
+                                        "GroupNorm",
+                                        "LSTM",
+                                        "GRU",
+                                        "RNN",
+                                        "LSTMCell",
+                                        "GRUCell",
+                                        "Conv1d",
+                                        "Conv2d",
+                                        "Conv3d",
+                                        "ConvTranspose1d",
+                                        "ConvTranspose2d",
+                                        "ConvTranspose3d",
+                                        "BatchNorm1d",
+                                        "BatchNorm2d",
+                                        "BatchNorm3d",
+                                        "MultiheadAttention",
+                                        "PReLU",
+                                        "Parameter",
+                                        "TransformerEncoderLayer",
+                                        "TransformerDecoderLayer"};
+    gg_str prefix = GG_STR("torch.nn.");
+    if (!gg_str_starts_with(path, prefix)) return false;
+    for (size_t i = 0; i < GG_COUNT(names); i++)
+        if (gg_str_is(gg_str_slice(path, prefix.len, path.len), names[i])) return true;
+    return false;
+}
+
+static void on_call(gg__walk *w, const gg__call *call) {
+    const gg__value *callee = &call->callee;
+    if (callee->kind == GG__MODULE && is_recurrent(callee->path)) gg__found(w, GG__RULE_RNN, NULL, call->node, NULL);
+    if (callee->kind == GG__MODULE && gg_str_starts_with(callee->path, GG_STR("torch.jit.")))
+        gg__found(w, GG__RULE_SCRIPTED, NULL, call->node, NULL);
+    if (callee->kind == GG__DOTTED && has_parameters(callee->path))
+        gg__found(w, GG__RULE_CONSTRUCTION, NULL, call->node, NULL);
+    if (callee->kind == GG__FUNCTION) {
+        TSNode parent = ts_node_parent(callee->node);
+        if (gg__node_of(parent) != GG__NODE_decorated_definition) return;
+        gg__nodes parts = gg__children(parent, w->arena);
+        for (uint32_t i = 0; i < parts.len; i++) {
+            gg_str text = gg_node_text(w->tree, parts.items[i]);
+            if (gg__node_of(parts.items[i]) == GG__NODE_decorator &&
+                (gg_str_contains(text, GG_STR("compiler.disable")) || gg_str_contains(text, GG_STR("_dynamo.disable"))))
+                gg__found(w, GG__RULE_DISABLED, NULL, call->node, NULL);
+        }
+    }
+}
+
+static void on_statement(gg__walk *w, TSNode statement, gg__node type) {
+    if (type == GG__NODE_class_definition) gg__found(w, GG__RULE_CLASS, NULL, GG__FIELD(statement, name), NULL);
+    if (type == GG__NODE_yield && w->frame->self && w->frame->caller && w->frame->caller->caller == NULL)
+        gg__found(w, GG__RULE_YIELD, NULL, statement, NULL);
+}
+
+const gg__family gg__family_modules = {.on_call = on_call, .on_statement = on_statement};

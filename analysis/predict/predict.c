@@ -1,0 +1,272 @@
+/* gg_predict(): which entries a file has, and what is found in them. */
+#include "analysis/predict/predict.h"
+
+#include <stdlib.h>
+
+enum { MAX_WORDS_BYTES = 60 };
+
+static const struct rule_row {
+    const char *name, *id, *text;
+} rules[] = {
+#define RULE(ordinal, name, id, text) {name, id, text},
+#include "analysis/predict/rules.def"
+#undef RULE
+};
+
+static gg_str text_of(gg__walk *w, TSNode node) {
+    return gg_node_text(w->tree, node);
+}
+
+/* ---- findings ------------------------------------------------------------------------------------------------------------------ */
+
+gg_str gg__node_words(gg__walk *w, TSNode node) {
+    gg_str text = text_of(w, node);
+    gg_buf out;
+    gg_buf_init(&out, MAX_WORDS_BYTES * 4);
+    for (size_t i = 0; i < text.len && out.len < MAX_WORDS_BYTES; i++) {
+        bool blank = text.ptr[i] == '\n' || text.ptr[i] == '\r' || text.ptr[i] == ' ' || text.ptr[i] == '\t';
+        if (blank && out.len && out.ptr[out.len - 1] == ' ') continue;
+        (void)gg_buf_append(&out, blank ? GG_STR(" ") : gg_str_slice(text, i, i + 1));
+    }
+    gg_str words = gg_buf_str(&out);
+    bool cut = text.len > MAX_WORDS_BYTES && words.len >= MAX_WORDS_BYTES;
+    words = gg_str_slice(words, 0, gg_utf8_valid_prefix(words));
+    gg_str kept = cut ? gg_arena_printf(w->arena, "%.*s…", GG_STR_ARG(words)) : gg_arena_str(w->arena, words);
+    gg_buf_clear(&out);
+    return kept;
+}
+
+static gg_str guard_of(const gg__walk *w) {
+    if (w->guard) return w->guard->text;
+    for (const gg__frame *f = w->frame; f; f = f->caller) {
+        if (f->skips_if.len) return gg_arena_printf(w->arena, "not: %.*s", GG_STR_ARG(f->skips_if));
+        if (f->returns_if.len) return gg_arena_printf(w->arena, "not: %.*s", GG_STR_ARG(f->returns_if));
+    }
+    return GG_STR_NULL;
+}
+
+static gg_str message_of(gg__walk *w, const struct rule_row *row, TSNode node) {
+    gg_str text = gg_str_from(row->text);
+    size_t at = gg_str_find(text, GG_STR("%s"), 0);
+    if (at == SIZE_MAX) return text;
+    return gg_arena_printf(w->arena, "%.*s%.*s%.*s", (int)at, text.ptr, GG_STR_ARG(gg__node_words(w, node)),
+                           GG_STR_ARG(gg_str_slice(text, at + 2, text.len)));
+}
+
+void gg__found(gg__walk *w, gg__rule rule, const char *id, TSNode node, const gg__value *because) {
+    if (w->quiet) return;
+    const struct rule_row *row = &rules[rule];
+    gg_str guard = guard_of(w);
+    gg__finding out = {.prediction = {.id = gg_str_from(id ? id : row->id),
+                                      .rule = gg_str_from(row->name),
+                                      .span = gg_node_span(node),
+                                      .certain = w->guard == NULL && guard.len == 0,
+                                      .guard = guard},
+                       .confirmed = because ? because->confirmed : NULL};
+    if (because &&
+        because->maybe_none) { /* it is asked for as if it were one; code that is never run with None says so */
+        out.prediction.certain = false;
+        if (guard.len == 0) out.prediction.guard = GG_STR("it is not None");
+    }
+    for (const gg__frame *f = w->frame; f; f = f->caller)
+        out.prediction.in_loop = out.prediction.in_loop || f->loops > 0;
+    for (size_t i = 0; i < w->found.len; i++) {
+        gg__finding *same = &w->found.items[i];
+        if (same->prediction.span.start != out.prediction.span.start ||
+            same->prediction.span.end != out.prediction.span.end ||
+            !gg_str_equal(same->prediction.rule, out.prediction.rule))
+            continue;
+        bool in_loop = same->prediction.in_loop || out.prediction.in_loop;
+        if (out.prediction.certain && (!same->prediction.certain || out.confirmed == NULL)) {
+            out.prediction.message = same->prediction.message;
+            *same = out;
+        }
+        same->prediction.in_loop = in_loop;
+        return;
+    }
+    out.prediction.message = message_of(w, row, node);
+    gg_list_push(&w->found, out);
+}
+
+/* What rests on a parameter that no use has shown to be a tensor is conditional. */
+static gg_prediction_list settle(gg__walk *w) {
+    gg_prediction_list out = {.items = GG_ARENA_ARRAY(w->arena, gg_prediction, w->found.len + 1), .len = w->found.len};
+    for (size_t i = 0; i < w->found.len; i++) {
+        const gg__finding *f = &w->found.items[i];
+        out.items[i] = f->prediction;
+        if (!f->prediction.certain || f->confirmed == NULL || *f->confirmed) continue;
+        out.items[i].certain = false;
+        out.items[i].guard = GG_STR("it is a tensor");
+    }
+    gg_list_clear(&w->found);
+    return out;
+}
+
+/* ---- entries --------------------------------------------------------------------------------------------------------------------- */
+
+static void run_entry(gg__walk *w, gg__call *call) {
+    w->guard = NULL;
+    (void)gg__call_value(w, call);
+}
+
+/* The arguments that a sequence of values makes; more may come by name. */
+static void take_arguments(gg__walk *w, gg__call *call, const gg__value *values, const gg__value *named) {
+    gg__argument *arguments = GG_ARENA_ARRAY(w->arena, gg__argument, values->item_count + 1);
+    for (uint32_t i = 0; i < values->item_count; i++) {
+        arguments[i].value = values->items[i];
+        if (gg__is_tensor(&arguments[i].value)) arguments[i].value.input = true;
+    }
+    call->arguments = arguments;
+    call->count = values->item_count;
+    call->splat = named && gg__truth_of(named) != GG__FALSE;
+}
+
+static void note_class(gg__values *covered, const gg__value *callable) {
+    gg__value class_value = *callable;
+    if (callable->kind == GG__INSTANCE) class_value.node = callable->object->definition;
+    if (callable->kind == GG__FUNCTION && callable->self) class_value.node = callable->self->object->definition;
+    gg_list_push(covered, class_value);
+}
+
+/* yield name, callable, args, kwargs */
+static void run_yielded(gg__walk *w, gg__values *covered) {
+    const gg__value *inputs = gg__scope_own(w->module, GG_STR("graphglue_inputs"));
+    if (inputs == NULL || inputs->kind != GG__FUNCTION) return;
+    gg__call none = {.node = inputs->node, .callee = *inputs};
+    gg__values yielded = {0};
+    w->yields = &yielded;
+    w->quiet++;
+    (void)gg__call_function(w, inputs, &none);
+    w->quiet--;
+    w->yields = NULL;
+    for (size_t i = 0; i < yielded.len; i++) {
+        const gg__value *row = &yielded.items[i];
+        if (row->kind != GG__SEQUENCE || row->item_count < 3 || row->items[2].kind != GG__SEQUENCE ||
+            row->items[2].items == NULL)
+            continue;
+        gg__call call = {.node = inputs->node, .callee = row->items[1]};
+        take_arguments(w, &call, &row->items[2], row->item_count > 3 ? &row->items[3] : NULL);
+        note_class(covered, &row->items[1]);
+        run_entry(w, &call);
+    }
+    gg_list_clear(&yielded);
+}
+
+/* What a function without parameters returns. */
+static gg__value returned_by(gg__walk *w, const gg__value *function) {
+    gg__call none = {.node = function->node, .callee = *function};
+    w->quiet++;
+    gg__value out = function->kind == GG__FUNCTION ? gg__call_function(w, function, &none) : gg__of_kind(GG__UNKNOWN);
+    w->quiet--;
+    return out;
+}
+
+/* class Model, get_init_inputs(), get_inputs() */
+static void run_get_inputs(gg__walk *w, gg__values *covered) {
+    const gg__value *get = gg__scope_own(w->module, GG_STR("get_inputs")),
+                    *model = gg__scope_own(w->module, GG_STR("Model")),
+                    *get_init = gg__scope_own(w->module, GG_STR("get_init_inputs"));
+    if (get == NULL || get->kind != GG__FUNCTION || model == NULL || model->kind != GG__CLASS) return;
+    gg__value inputs = returned_by(w, get), init = get_init ? returned_by(w, get_init) : gg__of_kind(GG__SEQUENCE);
+    gg__call make = {.node = model->node, .callee = *model, .entry = true};
+    w->quiet++;
+    if (init.kind == GG__SEQUENCE && init.items) take_arguments(w, &make, &init, NULL);
+    gg__value instance = gg__instance_of(w, *model, &make);
+    w->quiet--;
+    if (inputs.kind != GG__SEQUENCE || inputs.items == NULL) return;
+    gg__call call = {.node = model->node, .callee = instance};
+    take_arguments(w, &call, &inputs, NULL);
+    note_class(covered, &instance);
+    run_entry(w, &call);
+}
+
+/* (args, kwargs) */
+static bool is_call(const gg__value *value) {
+    return value->kind == GG__SEQUENCE && value->item_count == 2 && value->items[0].kind == GG__SEQUENCE &&
+           value->items[0].items;
+}
+
+/* TESTCASES = [(class, init, forward), …] */
+static void run_testcases(gg__walk *w, gg__values *covered) {
+    const gg__value *cases = gg__scope_own(w->module, GG_STR("TESTCASES"));
+    for (uint32_t i = 0; cases && cases->kind == GG__SEQUENCE && i < cases->item_count; i++) {
+        const gg__value *row = &cases->items[i];
+        if (row->kind != GG__SEQUENCE || row->item_count < 3 || row->items[0].kind != GG__CLASS) continue;
+        gg__value init = returned_by(w, &row->items[1]), forward = returned_by(w, &row->items[2]);
+        if (!is_call(&init) || !is_call(&forward)) continue;
+        gg__call make = {.node = row->items[0].node, .callee = row->items[0]};
+        take_arguments(w, &make, &init.items[0], &init.items[1]);
+        w->quiet++;
+        gg__value instance = gg__instance_of(w, row->items[0], &make);
+        w->quiet--;
+        gg__call call = {.node = row->items[0].node, .callee = instance};
+        take_arguments(w, &call, &forward.items[0], &forward.items[1]);
+        note_class(covered, &instance);
+        run_entry(w, &call);
+    }
+}
+
+static bool is_covered(const gg__values *covered, TSNode node) {
+    for (size_t i = 0; i < covered->len; i++)
+        if (!ts_node_is_null(covered->items[i].node) && ts_node_eq(covered->items[i].node, node)) return true;
+    return false;
+}
+
+/* Modules whose inputs are not given: their parameters' declarations must do. */
+static void run_undeclared(gg__walk *w, const gg__values *covered) {
+    uint32_t count = w->module->len;
+    for (uint32_t i = 0; i < count; i++) {
+        gg__value value = w->module->items[i].value;
+        if (value.kind != GG__CLASS || is_covered(covered, value.node) ||
+            !gg__is_module_class(w, value.node, value.scope))
+            continue;
+        gg__call make = {.node = value.node, .callee = value, .entry = true};
+        gg__value instance = gg__instance_of(w, value, &make);
+        gg__call call = {.node = value.node, .callee = instance, .entry = true};
+        run_entry(w, &call);
+    }
+}
+
+/* Functions that are compiled where they are defined. */
+static void run_compiled(gg__walk *w, const gg__values *covered) {
+    uint32_t count = w->module->len;
+    for (uint32_t i = 0; i < count; i++) {
+        gg__value value = w->module->items[i].value;
+        if (value.kind != GG__FUNCTION || is_covered(covered, value.node)) continue;
+        TSNode parent = ts_node_parent(value.node);
+        if (gg__node_of(parent) != GG__NODE_decorated_definition) continue;
+        gg__nodes parts = gg__children(parent, w->arena);
+        bool compiled = false;
+        for (uint32_t k = 0; k < parts.len; k++)
+            compiled = compiled || gg_str_starts_with(text_of(w, parts.items[k]), GG_STR("@torch.compile"));
+        gg__call call = {.node = value.node, .callee = value, .entry = true};
+        if (compiled && !gg_str_contains(text_of(w, parts.items[0]), GG_STR("compiler.disable"))) run_entry(w, &call);
+    }
+}
+
+static int by_place(const void *a, const void *b) {
+    const gg_prediction *x = a, *y = b;
+    if (x->span.start != y->span.start) return x->span.start < y->span.start ? -1 : 1;
+    if (x->span.end != y->span.end) return x->span.end < y->span.end ? -1 : 1;
+    return gg_str_compare(x->id, y->id);
+}
+
+gg_prediction_list gg_predict(const gg_tree *tree, gg_arena *arena) {
+    gg__walk w = {.tree = tree, .arena = arena};
+    w.module = gg__scope_new(&w, NULL);
+    gg__frame frame = {.scope = w.module, .definition = gg_tree_root(tree)};
+    w.frame = &frame;
+    gg__values covered = {0};
+    gg__walk_module(&w);
+    frame.returns_if = frame.skips_if = GG_STR_NULL;
+    frame.scope = w.module;
+    run_yielded(&w, &covered);
+    run_get_inputs(&w, &covered);
+    run_testcases(&w, &covered);
+    run_undeclared(&w, &covered);
+    run_compiled(&w, &covered);
+    gg_list_clear(&covered);
+    gg_prediction_list out = settle(&w);
+    qsort(out.items, out.len, sizeof(gg_prediction), by_place);
+    return out;
+}

@@ -1,0 +1,242 @@
+/* Static prediction: an abstract run of each entry of a file over its syntax tree.  Private to analysis/predict.
+ *
+ * Values are what is known of a Python value without running anything (gg__value).  The walk follows an entry as Dynamo does: into the
+ * functions and classes of the file that it calls, past branches that cannot be taken while compiling.  What stands behind a condition
+ * that may be false, or rests on a parameter of which nothing is known, is found conditionally; the rest for certain.
+ * One owner at a time; everything lives in the walk's arena. */
+#ifndef GG_PREDICT_H
+#define GG_PREDICT_H
+
+#include "analysis/predict/syntax.h"
+
+typedef enum gg__kind {
+    GG__UNKNOWN,
+    GG__TENSOR,
+    GG__NUMBER, /* int, float, bool */
+    GG__STRING,
+    GG__NONE,
+    GG__SHAPE,    /* torch.Size */
+    GG__SEQUENCE, /* list, tuple, set, generator: `of` is what all elements have in common */
+    GG__MAPPING,
+    GG__MODULE,   /* an nn.Module of a library: `path` is its class */
+    GG__DOTTED,   /* what an import names: `path` */
+    GG__FUNCTION, /* def or lambda of this file: `node`, `self` when bound */
+    GG__CLASS,    /* of this file: `node` */
+    GG__INSTANCE, /* of a class of this file: `object` */
+    GG__METHOD,   /* of a value that is none of the file's: `path` is its name, `of` the receiver */
+    GG__LOGGER,
+    GG__ARRAY,  /* numpy.ndarray */
+    GG__OBJECT, /* of a library's class: `path` */
+    GG__OTHER,  /* something else, and surely no tensor */
+} gg__kind;
+
+typedef enum gg__dtype { GG__DTYPE_UNKNOWN, GG__BOOL, GG__INT, GG__FLOAT, GG__COMPLEX } gg__dtype;
+
+/* What is known at compile time of a truth value. */
+typedef enum gg__truth { GG__MAYBE, GG__FALSE, GG__TRUE } gg__truth;
+
+typedef struct gg__value {
+    gg__kind kind;
+    gg__dtype dtype; /* of a tensor or an array; of a number */
+    gg__truth truth; /* of what is no tensor */
+    bool *
+        confirmed; /* a bare parameter, taken for a tensor, or what comes of one: whether some use of it shows that it is; NULL: it surely is */
+    bool maybe_none; /* None on some calls */
+    bool input;      /* a graph input as it came in, or a part of it taken by index */
+    bool zero_dim;   /* a tensor with no dimension */
+    bool escapes;    /* a parameter of a module: nn.Parameter, buffer */
+    bool constant;   /* a number: `integer` is it */
+    bool from_data;  /* a Python value that is known only when the graph runs: a random number, text of a tensor */
+    int64_t integer;
+    TSNode node;
+    gg_str path;
+    const struct gg__value *of, *self;
+    const struct gg__value *items; /* of a display whose elements are known one by one */
+    uint32_t item_count;
+    struct gg__object *object;
+    struct gg__scope *scope; /* where a function was defined: its free names */
+} gg__value;
+
+typedef struct gg__binding {
+    gg_str name;
+    gg__value value;
+} gg__binding;
+
+typedef GG_LIST(gg__value) gg__values;
+
+/* Names of one function call, class body, instance or module. */
+typedef struct gg__scope {
+    gg__binding *items;
+    uint32_t len, cap;
+    struct gg__scope *outer;
+} gg__scope;
+
+/* An instance of a class of this file. */
+typedef struct gg__object {
+    TSNode definition;
+    gg__scope *attributes;
+    gg__scope *scope; /* where the class was defined */
+    bool is_module;   /* an nn.Module */
+    bool ready;       /* __init__ was walked */
+} gg__object;
+
+/* A condition that must hold for what is being walked to run. */
+typedef struct gg__guard {
+    const struct gg__guard *outer;
+    gg_str text;  /* as the user wrote it, or words */
+    bool negated; /* … must not hold */
+} gg__guard;
+
+/* One call of a function of this file. */
+typedef struct gg__frame {
+    struct gg__frame *caller;
+    TSNode definition;
+    gg__scope *scope;
+    gg__object *self; /* of a method */
+    gg__value result; /* joined from all returns */
+    bool returned;    /* some return was met */
+    gg_str returns_if,
+        skips_if;          /* on some condition, the first one: what follows may not run; the second: in this loop */
+    unsigned loops;        /* around what is being walked, in this function */
+} gg__frame;
+
+typedef struct gg__finding {
+    gg_prediction prediction;
+    const bool *confirmed; /* gg__value's */
+} gg__finding;
+
+typedef struct gg__walk {
+    const gg_tree *tree;
+    gg_arena *arena;
+    gg__scope *module;
+    gg__frame *frame;
+    const gg__guard *guard;
+    unsigned quiet;   /* nothing is found while it is not 0 */
+    unsigned depth;   /* of calls */
+    unsigned steps;   /* nodes evaluated, of MAX_STEPS */
+    unsigned nesting; /* of statements and expressions, of MAX_NESTING */
+    GG_LIST(gg__finding) found;
+    gg__values *yields; /* what graphglue_inputs() yields, while it is walked; else NULL */
+} gg__walk;
+
+/* How a block of statements ends. */
+typedef enum gg__flow { GG__FALLS, GG__RETURNS, GG__SKIPS /* break, continue */, GG__RAISES } gg__flow;
+
+/* ---- values.c */
+gg__value gg__of_kind(gg__kind kind);
+gg__value gg__tensor(gg__dtype dtype);
+gg__value gg__number(gg__dtype dtype);
+gg__value gg__truth_value(gg__truth truth);
+gg__value gg__dotted(gg_str path);
+gg__value gg__sequence_of(gg__walk *w, gg__value element);
+gg__value gg__join(gg__value a, gg__value b);
+gg__truth gg__truth_of(const gg__value *value);
+gg__value *gg__keep(gg__walk *w, gg__value value); /* a copy in the arena */
+bool gg__is_tensor(const gg__value *value);        /* also taken for one */
+bool gg__is_surely_tensor(const gg__value *value); /* … and shown to be one by now */
+void gg__confirm(const gg__value *value);          /* its use shows that it is a tensor */
+bool *gg__doubt_of_two(const gg__value *a,
+                       const gg__value *b); /* of what an operator makes of two values, of which one is a tensor */
+
+/* ---- scopes.c */
+gg__scope *gg__scope_new(gg__walk *w, gg__scope *outer);
+gg__scope *gg__scope_copy(gg__walk *w, const gg__scope *scope);
+void gg__scope_set(gg__walk *w, gg__scope *scope, gg_str name, gg__value value);
+gg__value *gg__scope_own(const gg__scope *scope, gg_str name);  /* NULL: not there */
+gg__value *gg__scope_find(const gg__scope *scope, gg_str name); /* … nor further out */
+void gg__scope_join(gg__walk *w, gg__scope *into, const gg__scope *other);
+
+struct gg__call;
+
+/* ---- module.c */
+void gg__walk_module(gg__walk *w); /* its imports, definitions, assignments */
+void gg__walk_import(gg__walk *w, TSNode statement);
+gg__value gg__instance_of(gg__walk *w, gg__value class_value, const struct gg__call *call);
+gg__value gg__attribute_of(gg__walk *w, const gg__value *object, gg_str name);
+bool gg__is_module_class(gg__walk *w, TSNode definition, gg__scope *scope);
+TSNode gg__method_in(gg__walk *w, TSNode definition, gg__scope *scope, gg_str name, unsigned depth);
+
+/* ---- statements.c */
+gg__flow gg__walk_block(gg__walk *w, TSNode block);
+void gg__bind(gg__walk *w, TSNode target, gg__value value);
+
+/* ---- expressions.c */
+bool gg__may_go_on(gg__walk *w); /* neither nested too deeply nor at it for too long; counts a step */
+gg__value gg__eval(gg__walk *w, TSNode node);
+gg__value gg__element_of(gg__walk *w, const gg__value *iterable);
+/* ---- operators.c */
+gg__value gg__eval_binary(gg__walk *w, TSNode node);
+gg__value gg__eval_comparison(gg__walk *w, TSNode node);
+/* ---- conditions.c */
+void gg__ask_truth(gg__walk *w, TSNode node, const gg__value *value); /* tells the families */
+gg__value gg__eval_boolean(gg__walk *w, TSNode node);
+gg__value gg__eval_ternary(gg__walk *w, TSNode node);
+/* Its truth is asked for: `if`, `while`, `and`, `not`, … */
+gg__truth gg__eval_condition(gg__walk *w, TSNode node);
+/* What names stand for where the condition holds, or does not. */
+void gg__narrow(gg__walk *w, TSNode condition, bool holds);
+
+/* ---- calls.c */
+typedef struct gg__argument {
+    gg_str name; /* of a keyword argument; empty: positional */
+    TSNode node;
+    gg__value value;
+} gg__argument;
+
+typedef struct gg__call {
+    TSNode node;
+    gg__value callee;
+    const gg__argument *arguments;
+    uint32_t count;
+    bool splat; /* *args or **kwargs: not all are known */
+    bool entry; /* the call that begins it all: what is not given may be anything that its declaration allows */
+} gg__call;
+
+gg__value gg__eval_call(gg__walk *w, TSNode node);
+gg__value gg__call_value(gg__walk *w, gg__call *call);
+gg__value gg__call_function(gg__walk *w, const gg__value *function, const gg__call *call);
+const gg__argument *gg__argument_at(const gg__call *call, uint32_t position, const char *name); /* NULL: not given */
+
+/* ---- torch.c, builtins.c: what a call gives */
+gg__value gg__tensor_method(gg__walk *w, const gg__call *call);
+bool gg__is_tensors_own(gg_str name); /* an attribute or method that hardly anything else has */
+gg__value gg__tensor_attribute(gg__walk *w, const gg__value *tensor, gg_str name);
+gg__value gg__library_call(gg__walk *w, const gg__call *call);
+gg__value gg__builtin_call(gg__walk *w, const gg__call *call, gg_str name);
+bool gg__is_builtin(gg_str name);
+
+/* ---- families/: one file per family of breaks.  Each hook is called once its operands are known. */
+typedef enum gg__rule {
+#define RULE(ordinal, name, id, text) GG__RULE_##ordinal,
+#include "analysis/predict/rules.def"
+#undef RULE
+    GG__RULE_COUNT
+} gg__rule;
+
+typedef enum gg__context {
+    GG__IN_IF,
+    GG__IN_WHILE,
+    GG__IN_TERNARY,
+    GG__IN_BOOLEAN,
+    GG__IN_NOT,
+    GG__IN_ASSERT,
+    GG__IN_COMPREHENSION
+} gg__context;
+
+typedef struct gg__family {
+    void (*on_truth)(gg__walk *w, TSNode node, const gg__value *value);
+    void (*on_call)(gg__walk *w, const gg__call *call);
+    void (*on_subscript)(gg__walk *w, TSNode node, const gg__value *object, const gg__value *index, bool store);
+    void (*on_with)(gg__walk *w, TSNode item, const gg__value *value);
+    void (*on_statement)(gg__walk *w, TSNode statement, gg__node type);
+    void (*on_store)(gg__walk *w, TSNode target, const gg__value *object, gg_str attribute);
+    void (*on_attribute)(gg__walk *w, TSNode node, const gg__value *object, gg_str name);
+    void (*on_operator)(gg__walk *w, TSNode node, gg_str op, const gg__value *left, const gg__value *right);
+} gg__family;
+extern const gg__family *const gg__families[];
+
+/* Notes a break at `node`.  `id`: NULL for the rule's own.  `because`: the tensor it rests on: where that is never confirmed to be one, it is conditional; NULL: none. */
+void gg__found(gg__walk *w, gg__rule rule, const char *id, TSNode node, const gg__value *because);
+gg_str gg__node_words(gg__walk *w, TSNode node); /* its text in one line, shortened */
+
+#endif

@@ -1,0 +1,261 @@
+/* links: gg_analysis */
+/* Programs and what is predicted of them: `line rule` for what is certain, `line rule?` for what is conditional. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "analysis/gg_analysis.h"
+
+#define MODEL                                                                                                         \
+    "import torch\nimport torch.nn as nn\nimport torch.nn.functional as F\n\n"                                        \
+    "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.linear = nn.Linear(4, " \
+    "4)\n"
+
+static gg_str predict(const char *source, gg_arena *arena) {
+    gg_text *text = NULL;
+    gg_tree *tree = NULL;
+    assert_int_equal(gg_text_new(&text, gg_str_from(source), NULL), 0);
+    assert_int_equal(gg_tree_parse(&tree, text, NULL, NULL, 0, NULL, NULL), 0);
+    assert_false(gg_tree_has_error(tree));
+    gg_prediction_list list = gg_predict(tree, arena);
+    gg_str out = GG_STR("");
+    for (size_t i = 0; i < list.len; i++) {
+        const gg_prediction *p = &list.items[i];
+        unsigned line = gg_text_position(text, p->span.start, GG_UTF8).line + 1;
+        out = gg_arena_printf(arena, "%.*s%s%u %.*s%s", GG_STR_ARG(out), out.len ? ", " : "", line, GG_STR_ARG(p->rule),
+                              p->certain ? "" : "?");
+        assert_true(p->message.len > 0 && p->id.len == 6 && p->certain == (p->guard.len == 0));
+    }
+    gg_tree_unref(&tree);
+    gg_text_unref(&text);
+    return out;
+}
+
+static void expect(const char *source, const char *expected) {
+    gg_arena *arena = gg_arena_new();
+    gg_str found = predict(source, arena);
+    if (!gg_str_is(found, expected))
+        fail_msg("%s\npredicted: %.*s\nexpected:  %s", source, GG_STR_ARG(found), expected);
+    gg_arena_free(arena);
+}
+
+/* The body of forward(self, x: torch.Tensor), from line 11 on. */
+#define FORWARD(body) MODEL "\n    def forward(self, x: torch.Tensor):\n" body
+
+static void test_conditions(void **state) {
+    (void)state;
+    expect(FORWARD("        if x.sum() > 0:\n            x = x + 1\n        return x\n"), "11 tensor-condition");
+    expect(FORWARD("        return x if x.any() else -x\n"), "11 tensor-condition");
+    expect(FORWARD("        while not (x > 1).all():\n            x = x * 2\n        return x\n"),
+           "11 tensor-condition");
+    expect(FORWARD("        return [y for y in x if y.sum() > 0]\n"), "11 tensor-condition");
+    expect(FORWARD("        if any(y.sum() > 0 for y in x):\n            return x\n        return -x\n"),
+           "11 any-all-of-tensors");
+    expect(FORWARD("        if x.shape[0] == 2 or x.dim() > 1 or x.is_cuda or x.dtype == torch.float16:\n            "
+                   "return x\n"),
+           "");
+    expect(
+        FORWARD("        if x is None or not isinstance(x, torch.Tensor):\n            return 0\n        return x\n"),
+        "");
+    expect(
+        FORWARD(
+            "        if not torch.compiler.is_compiling() and x.sum() > 0:\n            print(x)\n        return x\n"),
+        "");
+}
+
+static void test_asserts(void **state) {
+    (void)state;
+    expect(FORWARD("        assert x.sum() > 0\n        assert (x > 0).all(), 'positive'\n        return x\n"), "");
+    expect(FORWARD("        assert x.min() > 0 and x.max() < 1\n        return x\n"),
+           "11 tensor-condition, 11 tensor-condition?");
+    expect(FORWARD("        assert 0 < x.sum() < 1\n        return x\n"), "11 tensor-condition");
+    expect(FORWARD("        assert x.sum() > 0, f'sum {x.sum()}'\n        return x\n"), "11 tensor-assert");
+    expect(FORWARD("        assert x.shape[0] > 0, f'{x.shape}'\n        return x\n"), "");
+}
+
+static void test_scalars(void **state) {
+    (void)state;
+    expect(FORWARD("        n = x.sum().item()\n        return x * n\n"), "11 scalar-from-tensor");
+    expect(FORWARD("        n = int(x.argmax())\n        return x[:n]\n"), "11 scalar-from-tensor");
+    expect(FORWARD("        n = int(x.shape[0]) + len(x) + int('3')\n        return x[:n]\n"), "");
+    expect(FORWARD("        n = x.long().sum()\n        return x[:n]\n"), "12 scalar-from-tensor");
+    expect(FORWARD("        for v in x.long().tolist():\n            pass\n        return x\n"), "11 tolist");
+    expect("import math\n" FORWARD("        return x * math.sqrt(x.shape[0]) + math.exp(x.mean())\n"),
+           "12 math-of-tensor");
+    expect(FORWARD("        return x[x > 0].sum()\n"), "11 dynamic-shape");
+    expect(FORWARD("        x[x > 0] = 0\n        return x.masked_fill(x < 0, 1)\n"), "");
+    expect(FORWARD("        return torch.nonzero(x), torch.where(x > 0, x, 0), torch.where(x > 0)\n"),
+           "11 dynamic-shape, 11 dynamic-shape");
+    expect(FORWARD("        y = {'a': x.max(), 'n': 3}\n        return x if y['n'] else x\n"), "");
+}
+
+static void test_messages(void **state) {
+    (void)state;
+    expect(FORWARD("        print(x.shape)\n        return x\n"), "11 skipped-builtin");
+    expect(
+        "import logging\nlog = logging.getLogger(__name__)\n" FORWARD("        log.info('%s', x)\n        return x\n"),
+        "13 logging");
+    expect("import logging\nlog = logging.getLogger(__name__)\n" FORWARD(
+               "        if self.training:\n            log.info('%s', x)\n        return x\n"),
+           "");
+    expect("from warnings import warn\n" FORWARD("        warn('now')\n        return x\n"), "12 warning");
+    expect(FORWARD("        if self.training:\n            print('x')\n        return x\n"), "12 skipped-builtin?");
+    expect(FORWARD("        def print(y):\n            return y\n        return print(x)\n"), "");
+}
+
+/* What follows is reached on a condition only. */
+static void test_guards(void **state) {
+    (void)state;
+    expect(FORWARD("        if x.shape[0] > 1:\n            return x\n        return x.sum().item()\n"),
+           "13 scalar-from-tensor?");
+    expect(FORWARD("        if x.shape[0] > 1:\n            if x.dim() > 1:\n                return x\n        "
+                   "print(1)\n        return x\n"),
+           "14 skipped-builtin?");
+    expect(FORWARD("        if x.dim() != 2:\n            raise ValueError(f'{x.dim()}')\n        print(1)\n        "
+                   "return x\n"),
+           "13 skipped-builtin");
+    expect(FORWARD("        for i in range(3):\n            if i == 2:\n                continue\n            "
+                   "print(i)\n        print(0)\n        return x\n"),
+           "14 skipped-builtin?, 15 skipped-builtin");
+    expect(FORWARD("        for y in self.kept:\n            print(y)\n        for y in (1, 2):\n            "
+                   "print(y)\n        return x\n"),
+           "12 skipped-builtin?, 14 skipped-builtin");
+    expect(FORWARD("        try:\n            y = x + 1\n        except ValueError:\n            print('no')\n        "
+                   "return x\n"),
+           "14 skipped-builtin?");
+    expect(FORWARD("        if False:\n            print('no')\n        if 1 > 2:\n            print('no')\n        "
+                   "return x\n"),
+           "");
+    expect(FORWARD("        if x.sum() > 0:\n            print('a')\n            return x\n        print('b')\n        "
+                   "return -x\n"),
+           "11 tensor-condition, 12 skipped-builtin?, 14 skipped-builtin?");
+}
+
+/* Into what the entry calls, with what it passes. */
+static void test_calls(void **state) {
+    (void)state;
+    expect("def positive(y):\n    return y if y > 0 else 0\n\n" FORWARD(
+               "        return positive(x.shape[0]) + positive(3)\n"),
+           "");
+    expect("def positive(y):\n    return y if y > 0 else 0\n\n" FORWARD("        return positive(x.sum())\n"),
+           "2 tensor-condition");
+    expect(FORWARD("        return self.part(x)\n\n    def part(self, y):\n        return y.item()\n"),
+           "14 scalar-from-tensor");
+    expect(
+        FORWARD(
+            "        return self.part(x)\n\n    @torch.compiler.disable\n    def part(self, y):\n        return y\n"),
+        "11 disabled");
+    expect(FORWARD("        return (lambda y: y.item())(x), list(map(lambda y: y.item(), [x]))\n"),
+           "11 scalar-from-tensor, 11 scalar-from-tensor");
+    expect("import torch.nn as nn\n\nclass Inner(nn.Module):\n    def forward(self, x):\n        return "
+           "x.unsqueeze(0).item()\n\n"
+           "class Outer(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.parts = "
+           "nn.ModuleList([Inner() for _ in range(2)])\n\n"
+           "    def forward(self, x):\n        for part in self.parts:\n            x = part(x)\n        return x\n",
+           "5 scalar-from-tensor");
+    expect("import torch\n\ndef helper(x):\n    print(x)\n\n@torch.compile\ndef entry(x):\n    return helper(x)\n\ndef "
+           "alone(x):\n    print(x)\n",
+           "4 skipped-builtin");
+    expect("def twice(x):\n    return twice(x)\n" FORWARD("        return twice(x)\n"), "");
+}
+
+/* A bare parameter is taken for a tensor, and what rests on that alone is conditional. */
+static void test_parameters(void **state) {
+    (void)state;
+    expect(MODEL "\n    def forward(self, x):\n        if x > 0:\n            return x\n        return -x\n",
+           "11 tensor-condition?");
+    expect(MODEL
+           "\n    def forward(self, x):\n        if x > 0:\n            return self.linear(x)\n        return -x\n",
+           "11 tensor-condition");
+    expect(MODEL "\n    def forward(self, x, flag: bool, scale=1.0, mask=None):\n        if flag or scale > 1 or "
+                 "mask:\n            return x\n        return -x\n",
+           "");
+    expect(MODEL "\n    def forward(self, x, mask: torch.Tensor = None):\n        if mask is not None and "
+                 "mask.any():\n            return x\n        return -x\n",
+           "11 tensor-condition?");
+    expect(MODEL "\n    def forward(self, x, keep: 'bool | torch.Tensor' = False):\n        if keep:\n            "
+                 "return x\n        return -x\n",
+           "");
+}
+
+/* What the file's own example inputs say counts, also against the declarations. */
+static void test_inputs(void **state) {
+    (void)state;
+    expect("import torch\n\ndef f(x, n):\n    return x if n > 1 else -x\n\ndef graphglue_inputs():\n    yield 'f', f, "
+           "(torch.randn(2), 3), {}\n",
+           "");
+    expect("import torch\n\ndef f(x, n):\n    return x if n > 1 else -x\n\ndef graphglue_inputs():\n    yield 'f', f, "
+           "(torch.randn(2), torch.tensor(3)), {}\n",
+           "4 tensor-condition");
+    expect("import torch\nimport torch.nn as nn\n\nclass Model(nn.Module):\n    def __init__(self, n):\n        "
+           "super().__init__()\n        self.n = n\n\n"
+           "    def forward(self, x):\n        return x.item() if self.n > 2 else x\n\ndef get_init_inputs():\n    "
+           "return [2]\n\n"
+           "def get_inputs():\n    return [torch.randn(2)]\n",
+           "");
+    expect("import torch\nimport torch.nn as nn\n\nclass Net(nn.Module):\n    def __init__(self, n=1):\n        "
+           "super().__init__()\n        self.n = n\n\n"
+           "    def forward(self, x, m):\n        return x.item() if self.n > 2 else x if m > 0 else -x\n\n"
+           "TESTCASES = [(Net, lambda: ((), {}), lambda: ((torch.randn(2), 1), {})), (Net, lambda: ((3,), {}), lambda: "
+           "((torch.randn(2), 1), {}), True)]\n",
+           "10 scalar-from-tensor");
+}
+
+static void test_families(void **state) {
+    (void)state;
+    expect("import time\n" FORWARD("        time.sleep(0)\n        return x\n"), "12 skipped-function");
+    expect("import numpy as np\n" FORWARD("        return x * np.random.uniform()\n"), "12 numpy");
+    expect("import copy\n" FORWARD("        return copy.deepcopy(self.linear)(x), copy.deepcopy([1])\n"),
+           "12 deepcopy");
+    expect(FORWARD("        return nn.Linear(4, 4)(x), nn.ReLU()(x)\n"), "11 module-in-forward");
+    expect(FORWARD("        x.sum().backward()\n        return x\n"), "11 backward");
+    expect(FORWARD("        x.unsqueeze_(0)\n        y = x + 1\n        y.unsqueeze_(0)\n        return y\n"),
+           "11 storage");
+    expect(FORWARD("        with torch.no_grad(), torch.autocast('cpu'):\n            return x\n"), "");
+    expect(FORWARD("        with torch.random.fork_rng():\n            return x\n"), "11 context-manager");
+    expect(FORWARD("        class Local:\n            pass\n        return x\n"), "11 class-in-function");
+    expect(FORWARD("        yield x\n"), "11 generator-function");
+    expect(FORWARD("        return len(str(x)), f'{x}'\n"), "11 text-of-tensor");
+    expect("import random\n" FORWARD("        return x if random.randint(0, 1) else -x\n"), "12 random-branch");
+    expect("import torch.nn as nn\n\nclass Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n      "
+           "  self.rnn = nn.LSTM(4, 4)\n\n"
+           "    def forward(self, x):\n        return self.rnn(x)[0]\n",
+           "9 rnn");
+}
+
+/* Half of a program, nonsense, deep nests and many calls end soon, and say nothing wrong. */
+static void test_odd_programs(void **state) {
+    (void)state;
+    gg_buf deep;
+    gg_buf_init(&deep, 1 << 20);
+    assert_int_equal(gg_buf_printf(&deep, "import torch\n@torch.compile\ndef f(x):\n    return "), 0);
+    for (int i = 0; i < 3000; i++) assert_int_equal(gg_buf_append(&deep, GG_STR("-")), 0);
+    assert_int_equal(gg_buf_append(&deep, GG_STR("x\n")), 0);
+    expect(deep.ptr, "");
+    gg_buf_clear(&deep);
+    gg_buf_init(&deep, 1 << 20);
+    for (int i = 0; i < 60; i++)
+        assert_int_equal(gg_buf_printf(&deep, "def f%d(x):\n    return f%d(x) + f%d(x)\n", i, i + 1, i + 1), 0);
+    assert_int_equal(gg_buf_printf(&deep, "import torch\n@torch.compile\ndef g(x):\n    return f0(x)\n"), 0);
+    expect(deep.ptr, "");
+    gg_buf_clear(&deep);
+    expect("class A(A):\n    pass\n\nclass B(C):\n    pass\n\nclass C(B):\n    def forward(self, x):\n        return "
+           "self.y.z(x)\n",
+           "");
+    expect("", "");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_conditions),   cmocka_unit_test(test_asserts), cmocka_unit_test(test_scalars),
+        cmocka_unit_test(test_messages),     cmocka_unit_test(test_guards),  cmocka_unit_test(test_calls),
+        cmocka_unit_test(test_parameters),   cmocka_unit_test(test_inputs),  cmocka_unit_test(test_families),
+        cmocka_unit_test(test_odd_programs),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
