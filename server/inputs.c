@@ -125,7 +125,8 @@ static void on_progress_cancel(void *data) {
 gg_writing *gg_writing_start(gg_document *document, gg_written_inputs_done done, void *data, gg_error *err) {
     gg_session *session = document->session;
     if (!session->settings.trusted) {
-        gg_fail(err, GG_EFAILED, "the workspace is not trusted, so nothing is run. " GG_TRUST_WORDS);
+        gg_fail(err, GG_EFAILED,
+                "the workspace is not trusted: nothing is run (the initialization option \"trusted\" allows it)");
         return NULL;
     }
     if (document->path == NULL || !document->python || document->lost) {

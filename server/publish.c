@@ -59,9 +59,10 @@ json_t *gg_diagnostics_json(const gg_document *document) {
     if (!document->python) return array;
     if (!session->settings.trusted) {
         gg_mark top = {.span = {0, 0}};
-        json_array_append_new(array, base(document, top, INFORMATION, GG_STR("untrusted"),
-                                          GG_STR("graphglue runs your code to find graph breaks, and this workspace is "
-                                                 "not trusted. " GG_TRUST_WORDS)));
+        json_array_append_new(
+            array, base(document, top, INFORMATION, GG_STR("untrusted"),
+                        GG_STR("graphglue runs your code to find graph breaks, and this workspace is not trusted. To "
+                               "allow it, start the server with the initialization option \"trusted\": true.")));
         return array;
     }
     const gg_findings *f = document->findings;

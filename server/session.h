@@ -45,16 +45,11 @@ void gg_workspace_free(gg_workspace *workspace);
 
 typedef enum gg_run { GG_RUN_ON_SAVE, GG_RUN_ON_TYPE, GG_RUN_MANUAL } gg_run;
 
-#define GG_TRUST_WORDS                                                                                                 \
-    "To allow it: in VS Code, \"Workspaces: Manage Workspace Trust\"; in Neovim, :GraphglueTrust; in another editor, " \
-    "the "                                                                                                             \
-    "initialization option \"trusted\": true. On the command line, graphglue-lsp check FILE runs what you name."
-
 typedef struct gg_settings {
     char *python;
     gg_remote remote; /* read from `worker`, the object of that name (NULL: none was given) */
     json_t *worker;
-    bool trusted; /* said once, in initialize; GG_TRUST_WORDS says how */
+    bool trusted; /* said once, in initialize */
     gg_run run;
     bool store; /* results of captures under .graphglue/ */
     uint32_t timeout_ms;

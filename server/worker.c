@@ -58,8 +58,7 @@ static void let_go(gg_worker *worker) {
 
 /* The process is no use any more.  `hopeless`: another start would end alike; the status of the jobs that wait. */
 static void lose(gg_worker *worker, const char *why, const char *hopeless) {
-    gg_log(hopeless ? GG_LOG_INFO : GG_LOG_WARNING, "worker: %s",
-           why); /* what is not tried again is told by every job */
+    gg_log(GG_LOG_WARNING, "worker: %s", why);
     let_go(worker);
     worker->info.error = keep(worker, GG__TEXT_ERROR, why);
     if (hopeless || worker->starts_in_a_row >= MAX_STARTS) {

@@ -15,11 +15,7 @@ typedef struct check {
     bool breaks;
 } check;
 
-static json_t *static_findings(void) {
-    return json_array(); /* predictions need no run; none is made yet */
-}
-
-static int read_stdin(gg_text **out, gg_error *err) {
+int gg_cli_read_stdin(gg_text **out, gg_error *err) {
     gg_buf buf;
     gg_buf_init(&buf, GG_MAX_DOCUMENT_BYTES);
     char block[65536];
@@ -32,17 +28,12 @@ static int read_stdin(gg_text **out, gg_error *err) {
     return error;
 }
 
-static void open_file(gg_cli_file *file, bool from_stdin, bool is_static) {
+static void open_file(gg_cli_file *file, bool from_stdin) {
     gg_error err = {0};
-    gg_tree *tree = NULL;
-    int error = from_stdin ? read_stdin(&file->text, &err) : gg_text_read(&file->text, file->absolute, &err);
+    int error = from_stdin ? gg_cli_read_stdin(&file->text, &err) : gg_text_read(&file->text, file->absolute, &err);
     file->entries = json_array();
-    if (error == 0 && is_static && gg_tree_parse(&tree, file->text, NULL, NULL, 0, NULL, &err) == 0 &&
-        gg_tree_has_error(tree))
-        error = gg_fail(&err, GG_ESYNTAX, "the file has a syntax error");
-    gg_tree_unref(&tree);
     if (error) file->error = gg_str_dup(gg_str_from(err.message));
-    file->done = error || is_static;
+    file->done = error;
 }
 
 static void count_entry(check *c, const gg_entry *entry) {
@@ -79,7 +70,7 @@ static void show_text(check *c, gg_cli_file *file, const gg_entry *entries, size
                       gg_arena *arena) {
     char folder[PATH_MAX] = "";
     if (getcwd(folder, sizeof(folder)) == NULL) folder[0] = '\0';
-    if (file->error) gg_cli_print_error(stdout, c->run, file);
+    if (file->error) gg_cli_print_error(stdout, file);
     for (size_t i = 0; i < count; i++) gg_cli_print_entry_problem(stdout, file, &entries[i]);
     const gg_registry *registry = gg_cli_run_registry(c->run);
     gg_site_list sites = gg_sites_group(entries, count, sources, registry, arena);
@@ -123,7 +114,7 @@ static void on_file(void *data, gg_cli_file *file) {
         json_object_set_new(out, "path", json_string(file->path));
         json_object_set_new(out, "error", gg_cli_error_json(file));
         json_object_set_new(out, "entries", list);
-        json_object_set_new(out, "findings", static_findings());
+        json_object_set_new(out, "findings", json_array()); /* a run confirms what it meets: those are sites */
         json_array_append_new(c->files, out);
     } else {
         json_decref(list);
@@ -135,13 +126,11 @@ static void on_file(void *data, gg_cli_file *file) {
 
 static void show_hints(const check *c, const gg_cli_file *files, size_t file_count) {
     const gg_cli_style *style = gg_cli_style_for(stdout);
-    const gg_worker_info *info = c->run ? gg_cli_run_info(c->run) : NULL;
+    const gg_worker_info *info = gg_cli_run_info(c->run);
     bool timed_out = false;
     for (size_t i = 0; i < file_count; i++) timed_out = timed_out || files[i].timed_out;
     const char *hint = NULL;
-    if (c->args.is_static)
-        hint = "nothing was run (--static): only a run finds breaks";
-    else if (info && info->state != GG_WORKER_OFF && info->torch == NULL && c->failures)
+    if (info->state != GG_WORKER_OFF && info->torch == NULL && c->failures)
         hint = "another interpreter: --python PATH; `graphglue-lsp doctor` says which are in reach";
     else if (timed_out)
         hint = "importing a file must end: put training under `if __name__ == \"__main__\":`, or give it time with "
@@ -165,11 +154,6 @@ static void show_summary(const check *c, const gg_cli_file *files, size_t file_c
 
 static void open_files(check *c, gg_cli_file **out, size_t *out_count) {
     gg_cli_paths paths = {0};
-    bool from_stdin = c->args.stdin_filename != NULL;
-    if (from_stdin) {
-        c->args.paths.len = 0;
-        gg_list_push(&c->args.paths, (char *)(uintptr_t)c->args.stdin_filename);
-    }
     gg_cli_collect(&paths, &c->args);
     *out_count = paths.len;
     *out = gg_calloc(paths.len, sizeof(gg_cli_file));
@@ -177,7 +161,7 @@ static void open_files(check *c, gg_cli_file **out, size_t *out_count) {
         gg_cli_file *file = &(*out)[i];
         file->path = gg_str_dup(gg_str_from(paths.items[i].given));
         file->absolute = gg_str_dup(gg_str_from(paths.items[i].absolute));
-        open_file(file, from_stdin, c->args.is_static);
+        open_file(file, c->args.stdin_filename != NULL);
     }
     gg_cli_paths_clear(&paths);
 }
@@ -202,16 +186,21 @@ int gg_cli_check(int argc, char **argv) {
         gg_cli_usage_error("check", &err);
         goto cleanup;
     }
+    if (c.args.stdin_filename) {
+        c.args.paths.len = 0;
+        gg_list_push(&c.args.paths, (char *)(uintptr_t)c.args.stdin_filename);
+    }
+    if (c.args.is_static) {
+        status = gg_cli_scan(&c.args);
+        goto cleanup;
+    }
     open_files(&c, &files, &count);
-    if (!c.args.is_static && gg_cli_run_new(&c.run, &c.args, &err) != 0) {
+    if (gg_cli_run_new(&c.run, &c.args, &err) != 0) {
         gg_cli_usage_error("check", &err);
         goto cleanup;
     }
     c.files = json_array();
-    if (c.run)
-        gg_cli_capture_all(c.run, files, count, on_file, &c);
-    else
-        for (size_t i = 0; i < count; i++) on_file(&c, &files[i]);
+    gg_cli_capture_all(c.run, files, count, on_file, &c);
     if (c.args.json) {
         json_t *out = gg_cli_head_json(c.run);
         json_object_set(out, "files", c.files);

@@ -86,6 +86,11 @@ void gg_cli_file_clear(gg_cli_file *file);
 char *gg_cli_failure(const json_t *done);
 void gg_cli_locate(gg_cli_file *file, const json_t *done); /* sets line and column */
 
+int gg_cli_read_stdin(gg_text **out, gg_error *err) GG_MUST_USE;
+
+/* check --static (scan.c).  args: those of `check`, the name for standard input among its paths.  An exit code. */
+int gg_cli_scan(gg_cli_args *args);
+
 /* ---- fix's report (fix_report.c) ------------------------------------------------------------------------------------------------ */
 typedef struct gg_cli_fix_counts {
     size_t proved, refused;
@@ -114,6 +119,8 @@ const gg_cli_style *gg_cli_style_for(FILE *stream); /* colours for a terminal wi
  * tried at the site and refused, so they are no help; NULL when none was. */
 void gg_cli_print_site(FILE *out, const gg_site *site, gg_sources *sources, const char *shown_path,
                        const gg_cli_args *args, const gg_safety *tried);
+/* A prediction as text. */
+void gg_cli_print_prediction(FILE *out, const gg_prediction *prediction, const gg_text *text, const char *shown_path);
 /* The first rule that offers to mend the site and was not tried; NULL when there is none, or no tree. */
 const gg_rule *gg_cli_offer(const gg_site *site, const gg_tree *tree, const gg_safety *tried);
 const char *gg_cli_shown(const char *path);  /* a path as people read it: without a leading ./ */
@@ -121,9 +128,7 @@ void gg_cli_sort_sites(gg_site_list *sites); /* by file and place: people read f
 /* "path: error: words" and an empty line. */
 void gg_cli_print_problem(FILE *out, const gg_cli_file *file, const char *severity, const char *format, ...)
     GG_PRINTF(4, 5);
-/* file->error; one that is not the file's but the interpreter's (no torch) is told without a file, and once a run. */
-void gg_cli_print_error(FILE *out, gg_cli_run *run, const gg_cli_file *file);
-bool gg_cli_tell_interpreter(gg_cli_run *run, const char *words, bool *first); /* are these words the interpreter's? */
+void gg_cli_print_error(FILE *out, const gg_cli_file *file); /* file->error */
 json_t *gg_cli_error_json(const gg_cli_file *file); /* the same behind its path and place; null when there is none */
 /* What an entry has to say besides its breaks; nothing when it has no message. */
 void gg_cli_print_entry_problem(FILE *out, const gg_cli_file *file, const gg_entry *entry);

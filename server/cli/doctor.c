@@ -88,11 +88,6 @@ static void show_others(const gg_python_list *found, const gg_python_choice *cho
              better->path);
 }
 
-static const char *why_no_torch(const gg_worker_info *info) {
-    const char *words = info->torch_error ? info->torch_error : info->error ? info->error : "the worker did not start";
-    return words + (strncmp(words, "torch is ", 9) == 0 ? 9 : 0); /* behind the name of the line */
-}
-
 static void show(gg_cli_run *run, const gg_python_list *found, double seconds) {
     const gg_worker_info *info = gg_cli_run_info(run);
     const gg_python_choice *python = gg_cli_run_python(run);
@@ -104,7 +99,10 @@ static void show(gg_cli_run *run, const gg_python_list *found, double seconds) {
     if (info->torch)
         line("torch", "%s, ready in %.1f s", info->torch, seconds);
     else
-        line("torch", "%s", why_no_torch(info));
+        line("torch", "missing: %s",
+             info->torch_error ? info->torch_error
+             : info->error     ? info->error
+                               : "the worker did not start");
     if (info->registry_path) line("break registry", "%s", info->registry_path);
     if (info->cuda) show_cuda(info->cuda);
     if (info->sandbox) show_sandbox(info->sandbox);

@@ -217,7 +217,7 @@ static void fix_file(fixing *f, gg_cli_file *file) {
     if (f->args.json) {
         report_json(f, fix, file);
     } else {
-        if (failure) gg_cli_print_error(stdout, f->run, file);
+        if (failure) gg_cli_print_error(stdout, file);
         if (fix && !failure) gg_cli_fix_report(fix, file, f->run, &f->args, &f->counts);
         fflush(stdout);
     }

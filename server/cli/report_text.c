@@ -39,9 +39,8 @@ static void print_line(FILE *out, gg_str line) {
 }
 
 /* The first line of the range, underlined; of a longer range, where it ends. */
-static void print_excerpt(FILE *out, const gg_site *site, const gg_text *text, const gg_cli_style *style) {
-    gg_position start = gg_text_position(text, site->span.start, GG_UTF8),
-                end = gg_text_position(text, site->span.end, GG_UTF8);
+static void print_excerpt(FILE *out, gg_span span, const gg_text *text, const gg_cli_style *style) {
+    gg_position start = gg_text_position(text, span.start, GG_UTF8), end = gg_text_position(text, span.end, GG_UTF8);
     int width = snprintf(NULL, 0, "%u", start.line + 1);
     gg_str content = gg_text_line(text, start.line);
     size_t to = end.line == start.line ? end.character : content.len;
@@ -56,21 +55,16 @@ static void print_excerpt(FILE *out, const gg_site *site, const gg_text *text, c
     fprintf(out, "%s\n", style->reset);
 }
 
-/* What the headline does not say: which function runs without a graph, that it happens at every turn, how often it was met. */
 static void print_cost(FILE *out, const gg_site *site, const gg_cli_style *style) {
-    const char *between = "";
-    if (site->eager_function.len == 0 && !site->in_loop && site->count < 2) return;
     fprintf(out, "%s  = cost:%s ", style->dim, style->reset);
-    if (site->eager_function.len > 0) {
-        bool rest = site->eager_rest || !site->skip;
+    bool rest = site->eager_rest || !site->skip;
+    if (site->eager_function.len > 0)
         fprintf(out, "%s%.*s runs without a graph", rest ? "the rest of " : "the whole of ",
                 GG_STR_ARG(site->eager_function));
-        between = "; ";
-    } else if (site->in_loop) {
-        fputs("at every turn of its loop", out);
-        between = "; ";
-    }
-    if (site->count > 1) fprintf(out, "%shit %u times", between, site->count);
+    else
+        fputs(site->skip ? "the whole function runs without a graph" : "the graph is split here", out);
+    if (site->skip && site->in_loop) fputs(": it lies in a loop", out);
+    if (site->count > 1) fprintf(out, "; hit %u times", site->count);
     fputc('\n', out);
 }
 
@@ -121,13 +115,27 @@ void gg_cli_print_site(FILE *out, const gg_site *site, gg_sources *sources, cons
     fprintf(out, "%s%s:%u:%u:%s %s%.*s%s ", style->bold, shown_path, at.line + 1, at.character + 1, style->reset,
             style->red, GG_STR_ARG(site->id), style->reset);
     fprintf(out, "%.*s\n", GG_STR_ARG(gg_explain_short(site, arena)));
-    if (tree) print_excerpt(out, site, gg_tree_text(tree), style);
+    if (tree) print_excerpt(out, site->span, gg_tree_text(tree), style);
     print_cost(out, site, style);
     const gg_rule *rule = gg_cli_offer(site, tree, tried);
     if (rule) print_help(out, rule, shown_path, args, style);
     fprintf(out, "%s  = in %.*s; more: graphglue-lsp explain %.*s%s\n\n", style->dim, GG_STR_ARG(site->enclosing),
             GG_STR_ARG(site->id), style->reset);
     gg_arena_free(arena);
+}
+
+void gg_cli_print_prediction(FILE *out, const gg_prediction *p, const gg_text *text, const char *shown_path) {
+    const gg_cli_style *style = gg_cli_style_for(out);
+    gg_position at = gg_text_position(text, p->span.start, GG_UTF16);
+    fprintf(out, "%s%s:%u:%u:%s %s%.*s%s %.*s\n", style->bold, shown_path, at.line + 1, at.character + 1, style->reset,
+            p->certain ? style->red : style->yellow, GG_STR_ARG(p->id), style->reset, GG_STR_ARG(p->message));
+    print_excerpt(out, p->span, text, style);
+    if (!p->certain) fprintf(out, "%s  = only if:%s %.*s\n", style->dim, style->reset, GG_STR_ARG(p->guard));
+    if (p->in_loop)
+        fprintf(out, "%s  = cost:%s in a loop, here or in a caller: that function runs without a graph\n", style->dim,
+                style->reset);
+    fprintf(out, "%s  = predicted (%.*s); more: graphglue-lsp explain %.*s%s\n\n", style->dim, GG_STR_ARG(p->rule),
+            GG_STR_ARG(p->id), style->reset);
 }
 
 const char *gg_cli_shown(const char *path) {
@@ -160,15 +168,9 @@ void gg_cli_print_problem(FILE *out, const gg_cli_file *file, const char *severi
     fputs("\n\n", out);
 }
 
-void gg_cli_print_error(FILE *out, gg_cli_run *run, const gg_cli_file *file) {
-    const gg_cli_style *style = gg_cli_style_for(out);
+void gg_cli_print_error(FILE *out, const gg_cli_file *file) {
     size_t n = strlen(file->absolute);
     const char *words = file->error;
-    bool first;
-    if (run && gg_cli_tell_interpreter(run, words, &first)) {
-        if (first) fprintf(out, "%serror:%s %s\n\n", style->red, style->reset, words);
-        return;
-    }
     if (strncmp(words, file->absolute, n) == 0 && strncmp(words + n, ": ", 2) == 0) words += n + 2;
     gg_cli_print_problem(out, file, "error", "%s", words);
 }

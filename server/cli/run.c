@@ -19,7 +19,6 @@ typedef struct lane {
 } lane;
 
 struct gg_cli_run {
-    bool interpreter_told; /* why it cannot run anything */
     uv_loop_t loop;
     const gg_cli_args *args;
     gg_python_choice python;
@@ -153,17 +152,6 @@ char *gg_cli_failure(const json_t *done) {
     const char *message = json_string_value(json_object_get(done, "message"));
     if (status && strcmp(status, "ok") == 0) return NULL;
     return gg_str_dup(gg_str_from(message ? message : status ? status : "the worker gave no answer"));
-}
-
-bool gg_cli_tell_interpreter(gg_cli_run *run, const char *words, bool *first) {
-    bool its = false;
-    for (unsigned i = 0; i < run->lane_count; i++) {
-        const gg_worker_info *info = gg_worker_get_info(run->lanes[i].worker);
-        its = its || (info->torch == NULL && info->error && strcmp(info->error, words) == 0);
-    }
-    *first = its && !run->interpreter_told;
-    run->interpreter_told = run->interpreter_told || its;
-    return its;
 }
 
 void gg_cli_locate(gg_cli_file *file, const json_t *done) {

@@ -2,7 +2,7 @@
  * tree of the text as it is now, so they are looked up in a job.  Nothing is verified here: that is codeAction/resolve's, or the command's. */
 #include "server/on/on.h"
 
-enum { MAX_SITES = 32, MAX_OFFERS = 8, MAX_CODE = 40 };
+enum { MAX_SITES = 32, MAX_OFFERS = 8 };
 
 typedef struct lookup {
     gg_session *session;
@@ -30,42 +30,11 @@ static void look_up(void *data) {
     }
 }
 
-/* The site's code, in a few bytes and one line. */
-static gg_str code_of(const lookup *l, size_t i, gg_arena *arena) {
-    gg_str code = gg_text_slice(l->parse.text, l->spans[i]);
-    size_t len = 0;
-    while (len < code.len && len < MAX_CODE && code.ptr[len] != '\n' && code.ptr[len] != '\r') len++;
-    gg_str head = {code.ptr, len};
-    if (len == code.len) return head;
-    head.len = gg_utf8_valid_prefix(head);
-    return gg_arena_printf(arena, "%.*s…", GG_STR_ARG(head));
-}
-
-/* What tells the offer from one of the same rule for another site: the site's code, or its column where that is the same too. */
-static gg_str which(const lookup *l, size_t i, const gg_rule *rule, gg_arena *arena) {
-    bool others = false, same = false;
-    gg_str code = code_of(l, i, arena);
-    for (size_t j = 0; j < l->site_count; j++)
-        for (size_t k = 0; j != i && k < l->offer_counts[j]; k++) {
-            if (l->offers[j][k] != rule) continue;
-            others = true;
-            same = same || gg_str_equal(code, code_of(l, j, arena));
-        }
-    gg_position at = gg_text_position(l->parse.text, l->spans[i].start, l->session->encoding);
-    if (same) return gg_arena_printf(arena, " (%.*s at %u:%u)", GG_STR_ARG(code), at.line + 1, at.character + 1);
-    return others ? gg_arena_printf(arena, " (%.*s)", GG_STR_ARG(code)) : GG_STR("");
-}
-
 static json_t *action(const lookup *l, const gg_document *document, size_t i, size_t offer) {
     const gg_session *session = l->session;
     const gg_rule *rule = l->offers[i][offer];
     gg_arena *arena = gg_arena_new();
-    gg_str safety = rule->safety == GG_SAFETY_EXACT
-                        ? GG_STR("")
-                        : gg_arena_printf(arena, " [safety %s]", gg_safety_name(rule->safety));
-    gg_str site = which(l, i, rule, arena);
-    gg_str title =
-        gg_arena_printf(arena, "Glue this graph: %s%.*s%.*s", rule->title, GG_STR_ARG(site), GG_STR_ARG(safety));
+    gg_str title = gg_arena_printf(arena, "Glue this graph: %s", rule->title);
     json_t *data = gg_glue_offer(document, l->sites[i], rule), *out;
     if (!GG_HAS(session, ACTION_LITERALS)) { /* the oldest clients take commands only */
         out = json_pack("{s:s%, s:s, s:[o]}", "title", title.ptr, title.len, "command", "graphglue.glue", "arguments",

@@ -114,7 +114,8 @@ static void capture(gg_session *session, gg_call *call, const json_t *argument) 
     if (document == NULL) {
         gg_call_fail(call, GG_EPARAMS, "params.arguments[0] wants the URI of an open document");
     } else if (!session->settings.trusted) {
-        gg_call_fail(call, GG_EFAILED, "the workspace is not trusted, so nothing is run. " GG_TRUST_WORDS);
+        gg_call_fail(call, GG_EFAILED,
+                     "the workspace is not trusted: nothing is run (the initialization option \"trusted\" allows it)");
     } else {
         gg_worker *worker = document->path ? gg_workspace_worker(gg_workspace_of(session, document->path)) : NULL;
         if (worker && gg_worker_get_info(worker)->state == GG_WORKER_FAILED)

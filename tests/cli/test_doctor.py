@@ -51,20 +51,3 @@ def test_no_interpreter_at_all(tmp_path: Path) -> None:
     done = cli("doctor", cwd=tmp_path, python="/no/such/python")
     assert done.returncode != 0
     assert "/no/such/python is no executable file" in done.stderr
-
-
-def test_a_missing_torch_is_told_once(tmp_path: Path) -> None:
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(tmp_path / "bare")], check=True)
-    python = str(tmp_path / "bare" / "bin" / "python")
-    for name in ("a.py", "b.py"):
-        (tmp_path / name).write_text("import torch\n")
-    for command in ("check", "fix"):
-        done = cli(command, "a.py", "b.py", cwd=tmp_path, python=python)
-        assert done.returncode == 2 and done.stderr == "", done.stderr
-        assert done.stdout.count("torch is not installed in") == 1, done.stdout
-        assert done.stdout.startswith("error: torch is not installed in ")
-    done = cli("check", "--json", "a.py", "b.py", cwd=tmp_path, python=python)
-    assert all("torch is not installed" in f["error"] for f in json.loads(done.stdout)["files"]) and done.stderr == ""
-    done = cli("doctor", cwd=tmp_path, python=python)
-    assert done.stderr == "" and done.stdout.count("not installed") == 1, done
-    assert "missing: torch is not installed" not in done.stdout

@@ -126,28 +126,3 @@ def test_a_file_that_cannot_be_imported_is_told_with_its_place(tmp_path: Path, r
         assert told is not None and words in told[3], done.stdout
         assert (int(told[1]), int(told[2])) == (line, column) or (name == "endless.py" and told[1] in "12")
         assert re.match(rf"{re.escape(name)}:\d+:\d+: .*{re.escape(words)}", file["error"]), file["error"]
-
-
-COSTS = (
-    HEAD
-    + "def plain(x):\n    print('a')\n    return x + 1\n\n\n"
-    + "def turns(x):\n    for i in range(2):\n        print('b')\n    return x + 1\n\n\n"
-    + "def skipped(x):\n    for i in range(2):\n        if x.sum() > 0:\n            x = x + 1\n    return x\n\n\n"
-    + "def twice(x):\n    return shared(shared(x))\n\n\ndef shared(x):\n    print('d')\n    return x + 1\n\n\n"
-    + "def graphglue_inputs():\n    for f in (plain, turns, skipped, twice):\n        yield None, f, (torch.ones(4),), {}\n"
-)
-
-
-def test_a_cost_is_told_where_it_says_more_than_the_headline(tmp_path: Path) -> None:
-    (tmp_path / "p.py").write_text(COSTS)
-    stdout = cli("check", "p.py", cwd=tmp_path).stdout
-    costs = {}
-    for site in re.split(r"\n(?=p\.py:)", stdout):
-        function = re.search(r"= in (\w+);", site)
-        if function:
-            costs[function[1]] = re.findall(r"= cost: (.*)", site)
-    assert costs["plain"] == []
-    assert "runs without a graph" in costs["skipped"][0] and costs["skipped"][0].startswith("the whole of skipped")
-    assert costs["shared"] == ["hit 3 times"]
-    assert len(costs["turns"]) == 1 and "loop" in costs["turns"][0] + stdout
-    assert "the graph is split here" not in stdout

@@ -68,34 +68,6 @@ async def test_weaker_edits_only_where_allowed(start):
     assert "if not torch.compiler.is_compiling():\n        print(" in client.texts[uri]
 
 
-async def titles(client, uri, line):
-    whole = types.Range(types.Position(line, 0), types.Position(line, 80))
-    return [a.title for a in await client.actions(uri, whole) if a.title.startswith("Glue this graph")]
-
-
-async def test_titles_tell_sites_of_one_line_apart(start):
-    client = await start(trusted=True)
-    three = "    return h * h.sum().item(), h * h.max().item(), h * h.sum().item()\n"
-    uri = client.open("model.py", programs.PRINT.replace('    print("mean", h.mean())\n    return h + 1\n', three))
-    found = await client.saved(uri)
-    said = await titles(client, uri, 5)
-    assert [d.range.start.line for d in found] == [5, 5, 5] and len(set(said)) == 3, (found, said)
-    assert sorted(said) == [
-        "Glue this graph: Keep the value as a tensor (h.max().item())",
-        "Glue this graph: Keep the value as a tensor (h.sum().item() at 6:16)",
-        "Glue this graph: Keep the value as a tensor (h.sum().item() at 6:56)",
-    ]
-
-
-async def test_a_title_names_the_class_of_a_weaker_edit(start):
-    client = await start(trusted=True, settings={"maxSafety": "effects"})
-    uri, found = await broken(client, programs.PRINT)
-    said = await titles(client, uri, found.range.start.line)
-    assert said == ["Glue this graph: Skip this message while compiling [safety effects]"]
-    uri, found = await broken(client, name="exact.py")
-    assert await titles(client, uri, found.range.start.line) == ["Glue this graph: Select with torch.where"]
-
-
 async def test_an_edit_that_would_change_results_is_refused(start):
     client = await start(trusted=True)
     uri, found = await broken(client, programs.WRONG)
