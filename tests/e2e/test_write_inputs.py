@@ -143,6 +143,19 @@ async def test_what_was_recorded_and_does_not_run_as_code(start):
     assert "yield 'Whole'" in client.texts[uri] and "    # Net: as code it does not run" in client.texts[uri]
 
 
+async def test_a_module_of_another_dtype(start):
+    client = await start(trusted=True, lens=True)
+    uri = client.open("model.py", programs.HEAD + layer("Net", "print(x.dtype)"))
+    record(
+        client,
+        "import torch\nfrom model import Net\nx = torch.zeros(2, 4, dtype=torch.bfloat16).T\nNet(2).bfloat16().eval()(x)\n",
+    )
+    await execute(client, "graphglue.capture", uri)
+    new = await written(client, uri)
+    assert "Net(width=2).to(torch.bfloat16).eval()" in new and "dtype=torch.bfloat16" in new, new
+    assert "empty_strided((4, 2), (1, 4), dtype=torch.bfloat16).copy_(" in new, new
+
+
 async def test_values_that_are_not_as_they_were_are_told(start):
     client = await start(trusted=True, settings=MANUAL)
     uri = client.open("model.py", programs.HEAD + layer("Net"))

@@ -9,25 +9,28 @@ from typing import Any
 
 import torch
 
-from graphglue_worker import tensors, values
+from graphglue_worker import devices, tensors, values
 from graphglue_worker.recipes import Recipe
 from graphglue_worker.sources import Given, Unwritable
 
 _VALUES = "the elements of its tensors were recorded; random ones of the same range are written"
 _TEXT = "a text that was recorded by its length alone is written as so many letters"
 _GRAD = "it ran with gradients; graphglue_inputs() runs without unless an input requires them, or with --train"
+_PLACED = "some of its parameters lay elsewhere than most, or had another dtype; all are written alike"
 _SAME_FORM = ("size", "float", "dtype", "device", "range", "complex", "text")
 
 
 def given(
     recorded: dict[str, Any], home: ModuleType, find: Callable[[Any], Any], kept: dict[str, torch.Tensor]
 ) -> Given:
-    """One recorded call.  `kept`: the tensors whose elements were recorded.  Raises Unwritable or values.CannotBuild."""
+    """One recorded call.  `kept`: the tensors whose elements were recorded.  Raises Unwritable or values.CannotBuild.
+
+    May touch CUDA: call it in a fork that forks no more."""
     reader = _Reader(home, find, kept)
     reader.count([recorded["args"], recorded["kwargs"]])
     fn: Recipe
     if "made" in recorded:
-        fn = reader.recipe(recorded["made"])
+        fn = reader.moved(reader.recipe(recorded["made"]), recorded.get("placed") or {})
         fn = fn if recorded["training"] else {"eval": fn}
         fn = {"attr": recorded["method"], "of": fn} if recorded.get("method") else fn
     else:
@@ -37,6 +40,8 @@ def given(
     grad = bool(recorded.get("training")) and bool(recorded["grad"])
     if grad and not reader.requires_grad:
         reader.note(_GRAD)
+    for said in reader.place.words():
+        reader.note(said)
     return Given(fn, args, kwargs, grad, reader.notes)
 
 
@@ -46,7 +51,8 @@ class _Reader:
         self.uses: Counter[int] = Counter()
         self.notes: list[str] = []
         self.requires_grad = False
-        self.builder = values.Builder(find, kept)
+        self.place = devices.Placement()
+        self.builder = values.Builder(find, kept, self.place)
 
     def note(self, said: str) -> None:
         if said not in self.notes:
@@ -93,12 +99,24 @@ class _Reader:
         kwargs = {k: self.recipe(v) for k, v in d["kwargs"].items()}
         return {"call": self.name(d["class"]), "args": self.items(d["args"]), "kwargs": kwargs}
 
+    def moved(self, fn: Recipe, placed: Any) -> Recipe:
+        """A module where most of its parameters and buffers lay, and in their dtype."""
+        if not placed.get(""):
+            return fn
+        device, dtype = self.place(placed[""][0]), placed[""][1]
+        for name, (other, kind) in placed.items():
+            if name and (self.place(other) != device or (_is_floating(kind) and kind != dtype)):
+                self.note(_PLACED)
+        to = {"device": device if device != "cpu" else None, "dtype": dtype if _is_floating(dtype) else None}
+        to["dtype"] = None if to["dtype"] == "float32" else to["dtype"]
+        return {"to": to, "of": fn} if any(to.values()) else fn
+
     def tensor(self, d: Any) -> Recipe:
         recipe = {"tensor": self._spec(d["tensor"])}
         return {"id": d["number"], "is": recipe} if self.uses[d["number"]] else recipe
 
     def _spec(self, t: Any) -> tensors.Spec:
-        spec = {"shape": t["shape"], "dtype": t["dtype"], "device": t["device"]}
+        spec = {"shape": t["shape"], "dtype": t["dtype"], "device": self.place(t["device"])}
         if t.get("requires_grad"):
             spec["requires_grad"] = self.requires_grad = True
         if "stride" in t:
@@ -144,6 +162,11 @@ def takes(cls: type, state: dict[str, Any], wanted: Any) -> bool:
 
 def _is(value: Any, default: Any) -> bool:
     return type(value) is type(default) and isinstance(value, (bool, int, float, str, type(None))) and value == default
+
+
+def _is_floating(dtype: str) -> bool:
+    kind = getattr(torch, dtype, None)
+    return isinstance(kind, torch.dtype) and kind.is_floating_point
 
 
 def _fill(t: Any) -> tensors.Spec:

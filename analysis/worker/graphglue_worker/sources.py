@@ -17,7 +17,8 @@ class Unwritable(Exception):
 class Given:
     """What an entry is called with, as recipes.
 
-    Only for code, besides those of recipes.py: {"eval": recipe}, {"text": length}, {"from": "module:Class", "values": recipe} (its ``from_dict``),
+    Only for code, besides those of recipes.py: {"eval": recipe}, {"to": {"device", "dtype"}, "of": recipe}, {"text": length},
+    {"from": "module:Class", "values": recipe} (its ``from_dict``),
     {"partial": recipe, "args", "kwargs"}, {"ndarray": recipe}, {"range": […]}.
     """
 
@@ -106,6 +107,12 @@ class Writer:
             node = layout.behind(node, f"[{part}]" if part.isdigit() else f".{part}")
         return node
 
+    def _moved(self, recipe: Recipe) -> Node:
+        device, dtype = recipe["to"]["device"], recipe["to"]["dtype"]
+        where = [self.string(device)] if device else []
+        kind = [f"{self.torch()}.{dtype}"] if dtype else []
+        return layout.behind(self.node(recipe["of"]), f".to({', '.join([*where, *kind])})")
+
     def _tensor(self, recipe: Recipe) -> Node:
         if recipe["tensor"]["fill"] == "blob":
             raise Unwritable("a tensor whose values are kept in a file")
@@ -141,6 +148,7 @@ _WRITE = {
     "call": Writer._call,
     "state": lambda w, r: w.instance(r),
     "attr": Writer._part,
+    "to": Writer._moved,
     "eval": lambda w, r: layout.behind(w.node(r["eval"]), ".eval()"),
     "text": lambda w, r: f"{w.string('x')} * {r['text']}",
     "from": lambda w, r: w.call(f"{w.name(r['from'])}.from_dict", [r["values"]], {}),

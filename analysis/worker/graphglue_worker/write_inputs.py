@@ -17,7 +17,7 @@ from graphglue_worker.inputs import Call, Entry, ImportFailure
 from graphglue_worker.insertion import FUNCTION, WIDTH, File, Insertion, NoPlace, Style
 from graphglue_worker.layout import Group
 from graphglue_worker.recipes import Unmakeable
-from graphglue_worker.sources import Unwritable
+from graphglue_worker.sources import Given, Unwritable
 
 _DOCSTRING = "Example inputs for graphglue-lsp: (name, callable, args, kwargs)."
 _MAX_REASON = 160
@@ -138,8 +138,12 @@ def _piece(
     if entry.given is None:
         proposal.left_out.append((entry.name, entry.reason or entry.message or "no inputs are known"))
         return None
+    given = forks.run(lambda: _given(entry), forks.Deadline(deadline_ms), quiet=True)
+    if not isinstance(given, Given):
+        why = given.message if isinstance(given, forks.Lost) else given
+        proposal.left_out.append((entry.name, f"it cannot be written as code: {why}"))
+        return None
     try:
-        given = entry.given()
         source = written.Source(names, style.quote, given.grad)
         item = Group(
             "yield (",
@@ -152,7 +156,7 @@ def _piece(
             ")",
             bare=("yield ", ""),
         )
-    except (Unwritable, Unmakeable, values.CannotBuild, ValueError) as e:
+    except (Unwritable, Unmakeable) as e:
         proposal.left_out.append((entry.name, f"it cannot be written as code: {e}"))
         return None
     piece = Piece(entry.name, source.statements, item, list(names.used))
@@ -164,6 +168,15 @@ def _piece(
         return None
     proposal.notes += [(entry.name, note) for note in given.notes]
     return piece
+
+
+def _given(entry: Entry) -> Given | str:
+    """What the entry is called with, or why that is not known."""
+    assert entry.given is not None
+    try:
+        return entry.given()
+    except (Unwritable, Unmakeable, values.CannotBuild, ValueError) as e:
+        return str(e)
 
 
 def _named(source: written.Source, kwargs: dict[str, Any]) -> layout.Node:
