@@ -215,45 +215,41 @@ static gg__value eval_named(gg__walk *w, TSNode node) {
     return value;
 }
 
-static gg__value eval_node(gg__walk *w, TSNode node) {
-    gg__node type = gg__node_of(node);
-    switch (type) {
-    case GG__NODE_identifier:
-        return eval_name(w, node);
-    case GG__NODE_attribute:
-        return eval_attribute(w, node);
-    case GG__NODE_call:
-        return gg__eval_call(w, node);
-    case GG__NODE_subscript:
-        return eval_subscript(w, node);
-    case GG__NODE_binary_operator:
-        return gg__eval_binary(w, node);
-    case GG__NODE_unary_operator:
-        return eval_unary(w, node);
-    case GG__NODE_comparison_operator:
-        return gg__eval_comparison(w, node);
-    case GG__NODE_boolean_operator:
-        return gg__eval_boolean(w, node);
-    case GG__NODE_not_operator:
-        return gg__truth_value(gg__eval_condition(w, node));
-    case GG__NODE_conditional_expression:
-        return gg__eval_ternary(w, node);
-    case GG__NODE_parenthesized_expression:
-        return gg__eval(w, ts_node_named_child(node, 0));
-    case GG__NODE_list:
-    case GG__NODE_tuple:
-    case GG__NODE_set:
-    case GG__NODE_expression_list:
-        return eval_display(w, node);
-    case GG__NODE_dictionary:
-        return eval_dictionary(w, node);
-    case GG__NODE_list_comprehension:
-    case GG__NODE_set_comprehension:
-    case GG__NODE_generator_expression:
-    case GG__NODE_dictionary_comprehension:
-        return eval_comprehension(w, node);
-    case GG__NODE_integer:
-        return eval_integer(w, node);
+static gg__value eval_inner(gg__walk *w, TSNode node) { /* (x), *x, await x */
+    return gg__eval(w, ts_node_named_child(node, 0));
+}
+
+static gg__value eval_not(gg__walk *w, TSNode node) {
+    return gg__truth_value(gg__eval_condition(w, node));
+}
+
+static gg__value eval_lambda(gg__walk *w, TSNode node) {
+    return (gg__value){.kind = GG__FUNCTION, .node = node, .scope = w->frame->scope};
+}
+
+static gg__value eval_slice(gg__walk *w, TSNode node) {
+    eval_all(w, node);
+    return gg__of_kind(GG__OTHER);
+}
+
+static gg__value eval_yield(gg__walk *w, TSNode node) {
+    for (size_t i = 0; gg__families[i]; i++)
+        if (gg__families[i]->on_statement) gg__families[i]->on_statement(w, node, GG__NODE_yield);
+    if (w->yields)
+        gg_list_push(w->yields, gg__eval(w, ts_node_named_child(node, 0)));
+    else
+        eval_all(w, node);
+    return gg__of_kind(GG__UNKNOWN);
+}
+
+static gg__value eval_interpolation(gg__walk *w, TSNode node) {
+    (void)gg__eval(w, GG__FIELD(node, expression));
+    return gg__of_kind(GG__STRING);
+}
+
+static gg__value eval_constant(gg__walk *w, TSNode node) {
+    (void)w;
+    switch (gg__node_of(node)) {
     case GG__NODE_float:
         return gg__number(GG__FLOAT);
     case GG__NODE_true:
@@ -262,42 +258,55 @@ static gg__value eval_node(gg__walk *w, TSNode node) {
         return gg__truth_value(GG__FALSE);
     case GG__NODE_none:
         return gg__of_kind(GG__NONE);
-    case GG__NODE_string:
-    case GG__NODE_concatenated_string:
-        return eval_string(w, node);
-    case GG__NODE_interpolation:
-        (void)gg__eval(w, GG__FIELD(node, expression));
-        return gg__of_kind(GG__STRING);
-    case GG__NODE_lambda:
-        return (gg__value){.kind = GG__FUNCTION, .node = node, .scope = w->frame->scope};
-    case GG__NODE_named_expression:
-        return eval_named(w, node);
-    case GG__NODE_slice:
-        eval_all(w, node);
-        return gg__of_kind(GG__OTHER);
-    case GG__NODE_list_splat:
-    case GG__NODE_await:
-        return gg__eval(w, ts_node_named_child(node, 0));
-    case GG__NODE_yield:
-        for (size_t i = 0; gg__families[i]; i++)
-            if (gg__families[i]->on_statement) gg__families[i]->on_statement(w, node, type);
-        if (w->yields) {
-            gg_list_push(w->yields, gg__eval(w, ts_node_named_child(node, 0)));
-        } else {
-            eval_all(w, node);
-        }
-        return gg__of_kind(GG__UNKNOWN);
-    case GG__NODE_ellipsis:
-        return gg__of_kind(GG__OTHER);
     default:
-        return gg__of_kind(GG__UNKNOWN);
+        return gg__of_kind(GG__OTHER);
     }
 }
 
+static gg__value (*const evaluators[GG__NODE_COUNT])(gg__walk *w, TSNode node) = {
+    [GG__NODE_identifier] = eval_name,
+    [GG__NODE_attribute] = eval_attribute,
+    [GG__NODE_call] = gg__eval_call,
+    [GG__NODE_subscript] = eval_subscript,
+    [GG__NODE_binary_operator] = gg__eval_binary,
+    [GG__NODE_unary_operator] = eval_unary,
+    [GG__NODE_comparison_operator] = gg__eval_comparison,
+    [GG__NODE_boolean_operator] = gg__eval_boolean,
+    [GG__NODE_not_operator] = eval_not,
+    [GG__NODE_conditional_expression] = gg__eval_ternary,
+    [GG__NODE_parenthesized_expression] = eval_inner,
+    [GG__NODE_list_splat] = eval_inner,
+    [GG__NODE_await] = eval_inner,
+    [GG__NODE_list] = eval_display,
+    [GG__NODE_tuple] = eval_display,
+    [GG__NODE_set] = eval_display,
+    [GG__NODE_expression_list] = eval_display,
+    [GG__NODE_dictionary] = eval_dictionary,
+    [GG__NODE_list_comprehension] = eval_comprehension,
+    [GG__NODE_set_comprehension] = eval_comprehension,
+    [GG__NODE_generator_expression] = eval_comprehension,
+    [GG__NODE_dictionary_comprehension] = eval_comprehension,
+    [GG__NODE_integer] = eval_integer,
+    [GG__NODE_float] = eval_constant,
+    [GG__NODE_true] = eval_constant,
+    [GG__NODE_false] = eval_constant,
+    [GG__NODE_none] = eval_constant,
+    [GG__NODE_ellipsis] = eval_constant,
+    [GG__NODE_string] = eval_string,
+    [GG__NODE_concatenated_string] = eval_string,
+    [GG__NODE_interpolation] = eval_interpolation,
+    [GG__NODE_lambda] = eval_lambda,
+    [GG__NODE_named_expression] = eval_named,
+    [GG__NODE_slice] = eval_slice,
+    [GG__NODE_yield] = eval_yield,
+};
+
 gg__value gg__eval(gg__walk *w, TSNode node) {
     if (!gg__may_go_on(w)) return gg__of_kind(GG__UNKNOWN);
+    gg__value (*evaluate)(gg__walk *, TSNode) = evaluators[gg__node_of(node)];
+    if (evaluate == NULL) return gg__of_kind(GG__UNKNOWN);
     w->nesting++;
-    gg__value value = eval_node(w, node);
+    gg__value value = evaluate(w, node);
     w->nesting--;
     return value;
 }

@@ -201,7 +201,6 @@ gg__value gg__attribute_of(gg__walk *w, const gg__value *object, gg_str name) {
         if (gg_str_is(name, "weight") || gg_str_is(name, "bias")) {
             gg__value parameter = gg__tensor(GG__FLOAT);
             parameter.maybe_none = gg_str_is(name, "bias");
-            parameter.escapes = true;
             return parameter;
         }
         if (gg_str_is(name, "training")) return gg__number(GG__BOOL);

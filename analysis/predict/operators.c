@@ -113,7 +113,7 @@ static gg__value compare(gg__walk *w, const gg__value *a, const gg__value *b, gg
 /* a < b < c asks for the truth of all but the last comparison. */
 gg__value gg__eval_comparison(gg__walk *w, TSNode node) {
     gg__value left = gg__of_kind(GG__UNKNOWN), out = gg__number(GG__BOOL);
-    gg_str op = GG_STR_NULL;
+    gg_str op;
     bool first = true;
     unsigned done = 0;
     gg_str spelled[2] = {GG_STR_NULL, GG_STR_NULL};

@@ -36,25 +36,24 @@ typedef enum gg__dtype { GG__DTYPE_UNKNOWN, GG__BOOL, GG__INT, GG__FLOAT, GG__CO
 typedef enum gg__truth { GG__MAYBE, GG__FALSE, GG__TRUE } gg__truth;
 
 typedef struct gg__value {
-    gg__kind kind;
-    gg__dtype dtype; /* of a tensor or an array; of a number */
-    gg__truth truth; /* of what is no tensor */
-    bool *
-        confirmed; /* a bare parameter, taken for a tensor, or what comes of one: whether some use of it shows that it is; NULL: it surely is */
-    bool maybe_none; /* None on some calls */
-    bool input;      /* a graph input as it came in, or a part of it taken by index */
-    bool zero_dim;   /* a tensor with no dimension */
-    bool escapes;    /* a parameter of a module: nn.Parameter, buffer */
-    bool constant;   /* a number: `integer` is it */
-    bool from_data;  /* a Python value that is known only when the graph runs: a random number, text of a tensor */
-    int64_t integer;
     TSNode node;
     gg_str path;
     const struct gg__value *of, *self;
     const struct gg__value *items; /* of a display whose elements are known one by one */
-    uint32_t item_count;
     struct gg__object *object;
     struct gg__scope *scope; /* where a function was defined: its free names */
+    bool *
+        confirmed; /* a bare parameter, taken for a tensor, or what comes of one: whether some use of it shows that it is; NULL: it surely is */
+    int64_t integer;
+    uint32_t item_count;
+    gg__kind kind;
+    gg__dtype dtype; /* of a tensor or an array; of a number */
+    gg__truth truth; /* of what is no tensor */
+    bool maybe_none; /* None on some calls */
+    bool input;      /* a graph input as it came in, or a part of it taken by index */
+    bool zero_dim;   /* a tensor with no dimension */
+    bool constant;   /* a number: `integer` is it */
+    bool from_data;  /* a Python value that is known only when the graph runs: a random number, text of a tensor */
 } gg__value;
 
 typedef struct gg__binding {
@@ -96,8 +95,8 @@ typedef struct gg__frame {
     gg__value result; /* joined from all returns */
     bool returned;    /* some return was met */
     gg_str returns_if,
-        skips_if;          /* on some condition, the first one: what follows may not run; the second: in this loop */
-    unsigned loops;        /* around what is being walked, in this function */
+        skips_if;   /* on some condition, the first one: what follows may not run; the second: in this loop */
+    unsigned loops; /* around what is being walked, in this function */
 } gg__frame;
 
 typedef struct gg__finding {

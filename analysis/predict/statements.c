@@ -356,70 +356,60 @@ static void walk_assert(gg__walk *w, TSNode node) {
     gg__narrow(w, parts.items[0], true);
 }
 
+static void walk_expressions(gg__walk *w, TSNode node) {
+    gg__nodes parts = gg__children(node, w->arena);
+    for (uint32_t i = 0; i < parts.len; i++) {
+        gg__node inner = gg__node_of(parts.items[i]);
+        if (inner == GG__NODE_assignment)
+            walk_assignment(w, parts.items[i]);
+        else if (inner == GG__NODE_augmented_assignment)
+            walk_augmented(w, parts.items[i]);
+        else
+            (void)gg__eval(w, parts.items[i]);
+    }
+}
+
+static void walk_return(gg__walk *w, TSNode node) {
+    TSNode value = ts_node_named_child(node, 0);
+    gg__value result = ts_node_is_null(value) ? gg__of_kind(GG__NONE) : gg__eval(w, value);
+    w->frame->result = w->frame->returned ? gg__join(w->frame->result, result) : result;
+    w->frame->returned = true;
+}
+
+static void walk_function(gg__walk *w, TSNode node) {
+    define(w, node, NULL);
+}
+
+static void walk_class(gg__walk *w, TSNode node) {
+    for (size_t i = 0; gg__families[i]; i++)
+        if (gg__families[i]->on_statement) gg__families[i]->on_statement(w, node, GG__NODE_class_definition);
+    define(w, node, NULL);
+}
+
 static gg__flow walk(gg__walk *w, TSNode node) {
+    static gg__flow (*const branching[GG__NODE_COUNT])(gg__walk *w, TSNode node) = {
+        [GG__NODE_if_statement] = walk_if,       [GG__NODE_for_statement] = walk_for,
+        [GG__NODE_while_statement] = walk_while, [GG__NODE_try_statement] = walk_try,
+        [GG__NODE_with_statement] = walk_with,   [GG__NODE_match_statement] = walk_match,
+        [GG__NODE_block] = gg__walk_block,
+    };
+    static void (*const plain[GG__NODE_COUNT])(gg__walk *w, TSNode node) = {
+        [GG__NODE_expression_statement] = walk_expressions,
+        [GG__NODE_return_statement] = walk_return,
+        [GG__NODE_assert_statement] = walk_assert,
+        [GG__NODE_function_definition] = walk_function,
+        [GG__NODE_class_definition] = walk_class,
+        [GG__NODE_decorated_definition] = walk_decorated,
+        [GG__NODE_import_statement] = gg__walk_import,
+        [GG__NODE_import_from_statement] = gg__walk_import,
+        [GG__NODE_future_import_statement] = gg__walk_import,
+    };
     gg__node type = gg__node_of(node);
-    switch (type) {
-    case GG__NODE_expression_statement: {
-        gg__nodes parts = gg__children(node, w->arena);
-        for (uint32_t i = 0; i < parts.len; i++) {
-            gg__node inner = gg__node_of(parts.items[i]);
-            if (inner == GG__NODE_assignment)
-                walk_assignment(w, parts.items[i]);
-            else if (inner == GG__NODE_augmented_assignment)
-                walk_augmented(w, parts.items[i]);
-            else
-                (void)gg__eval(w, parts.items[i]);
-        }
-        return GG__FALLS;
-    }
-    case GG__NODE_return_statement: {
-        TSNode value = ts_node_named_child(node, 0);
-        gg__value result = ts_node_is_null(value) ? gg__of_kind(GG__NONE) : gg__eval(w, value);
-        w->frame->result = w->frame->returned ? gg__join(w->frame->result, result) : result;
-        w->frame->returned = true;
-        return GG__RETURNS;
-    }
-    case GG__NODE_break_statement:
-    case GG__NODE_continue_statement:
-        return GG__SKIPS;
-    case GG__NODE_raise_statement:
-        return GG__RAISES;
-    case GG__NODE_if_statement:
-        return walk_if(w, node);
-    case GG__NODE_for_statement:
-        return walk_for(w, node);
-    case GG__NODE_while_statement:
-        return walk_while(w, node);
-    case GG__NODE_try_statement:
-        return walk_try(w, node);
-    case GG__NODE_with_statement:
-        return walk_with(w, node);
-    case GG__NODE_match_statement:
-        return walk_match(w, node);
-    case GG__NODE_assert_statement:
-        walk_assert(w, node);
-        return GG__FALLS;
-    case GG__NODE_function_definition:
-        define(w, node, NULL);
-        return GG__FALLS;
-    case GG__NODE_class_definition:
-        for (size_t i = 0; gg__families[i]; i++)
-            if (gg__families[i]->on_statement) gg__families[i]->on_statement(w, node, type);
-        define(w, node, NULL);
-        return GG__FALLS;
-    case GG__NODE_decorated_definition:
-        walk_decorated(w, node);
-        return GG__FALLS;
-    case GG__NODE_import_statement:
-    case GG__NODE_import_from_statement:
-    case GG__NODE_future_import_statement:
-        gg__walk_import(w, node);
-        return GG__FALLS;
-    case GG__NODE_block:
-        return gg__walk_block(w, node);
-    default:
-        return GG__FALLS;
-    }
+    if (branching[type]) return branching[type](w, node);
+    if (plain[type]) plain[type](w, node);
+    if (type == GG__NODE_return_statement) return GG__RETURNS;
+    if (type == GG__NODE_break_statement || type == GG__NODE_continue_statement) return GG__SKIPS;
+    return type == GG__NODE_raise_statement ? GG__RAISES : GG__FALLS;
 }
 
 gg__flow gg__walk_block(gg__walk *w, TSNode block) {

@@ -13,15 +13,16 @@ static TSFieldId field_ids[GG__FIELD_COUNT];
 static pthread_once_t made = PTHREAD_ONCE_INIT;
 
 static void make(void) {
-    static const char *const names[] = {"",
-#define X(name) #name,
-                                        GG__NODES(X)
-#undef X
+    static const char *const names[] = {
+        "",
+#define NODE(name) #name,
+#include "analysis/predict/nodes.def"
+#undef NODE
     };
     static const char *const fields[] = {
-#define X(name) #name,
-        GG__FIELDS(X)
-#undef X
+#define FIELD(name) #name,
+#include "analysis/predict/fields.def"
+#undef FIELD
     };
     const TSLanguage *language = tree_sitter_python();
     uint32_t count = ts_language_symbol_count(language);

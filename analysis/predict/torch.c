@@ -40,65 +40,70 @@ static bool given_dtype(const gg__call *call, gg__dtype *out) {
     return false;
 }
 
-static gg__value make(gg__walk *w, const gg__call *call, gg__result kind, const gg__value *operand, uint32_t first) {
-    gg__value out = gg__tensor(operand ? operand->dtype : GG__DTYPE_UNKNOWN);
-    out.confirmed = operand && call->callee.kind == GG__METHOD ? operand->confirmed : NULL;
+/* What is no tensor; false: it is one, or several. */
+static bool make_other(gg__walk *w, const gg__call *call, gg__result kind, const gg__value *operand, gg__value *out) {
     switch (kind) {
-    case GG__GIVES_PLAIN:
-        break;
-    case GG__GIVES_ANY:
-        out.dtype = GG__DTYPE_UNKNOWN;
-        break;
+    case GG__GIVES_PYTHON:
+        *out = gg__number(operand ? operand->dtype : GG__DTYPE_UNKNOWN);
+        return true;
+    case GG__GIVES_TRUTH:
+        *out = gg__number(GG__BOOL);
+        return true;
+    case GG__GIVES_TRUE_NOW:
+    case GG__GIVES_FALSE_NOW:
+        *out = gg__truth_value(kind == GG__GIVES_TRUE_NOW ? GG__TRUE : GG__FALSE);
+        return true;
+    case GG__GIVES_SIZE:
+        *out = call->count ? gg__number(GG__INT) : gg__of_kind(GG__SHAPE);
+        return true;
+    case GG__GIVES_LIST:
+        *out = gg__sequence_of(w, gg__number(GG__DTYPE_UNKNOWN));
+        return true;
+    case GG__GIVES_ELSE:
+        *out = gg__of_kind(GG__OTHER);
+        return true;
+    case GG__GIVES_NDARRAY:
+        *out = gg__of_kind(GG__ARRAY);
+        return true;
+    default:
+        return false;
+    }
+}
+
+static gg__dtype dtype_given_by(gg__result kind, const gg__value *operand) {
+    switch (kind) {
     case GG__GIVES_BOOLEAN:
-        out.dtype = GG__BOOL;
-        break;
-    case GG__GIVES_INTEGER:
-        out.dtype = GG__INT;
-        break;
-    case GG__GIVES_FLOATING:
-        out.dtype = GG__FLOAT;
-        break;
-    case GG__GIVES_REDUCED:
-        out.zero_dim = !names_dimension(call, first);
-        break;
     case GG__GIVES_REDUCED_BOOLEAN:
-        out.dtype = GG__BOOL;
-        out.zero_dim = !names_dimension(call, first);
-        break;
+        return GG__BOOL;
+    case GG__GIVES_INTEGER:
     case GG__GIVES_REDUCED_INTEGER:
-        out.dtype = GG__INT;
-        out.zero_dim = !names_dimension(call, first);
-        break;
-    case GG__GIVES_EXTREME:
-        if (!names_dimension(call, first)) {
-            out.zero_dim = true;
-        } else {
-            const gg__argument *other = gg__argument_at(call, first, "other");
-            if (other == NULL || !gg__is_tensor(&other->value)) return gg__sequence_of(w, out);
-        }
-        break;
-    case GG__GIVES_TENSORS: {
-        out.dtype = operand ? operand->dtype : GG__DTYPE_UNKNOWN;
+        return GG__INT;
+    case GG__GIVES_FLOATING:
+        return GG__FLOAT;
+    case GG__GIVES_ANY:
+        return GG__DTYPE_UNKNOWN;
+    default:
+        return operand ? operand->dtype : GG__DTYPE_UNKNOWN;
+    }
+}
+
+/* `first`: where the arguments beside the operand begin. */
+static gg__value make(gg__walk *w, const gg__call *call, gg__result kind, const gg__value *operand, uint32_t first) {
+    gg__value out = gg__tensor(dtype_given_by(kind, operand));
+    if (make_other(w, call, kind, operand, &out)) return out;
+    out.confirmed = operand && call->callee.kind == GG__METHOD ? operand->confirmed : NULL;
+    bool whole = !names_dimension(call, first);
+    if (kind == GG__GIVES_REDUCED || kind == GG__GIVES_REDUCED_BOOLEAN || kind == GG__GIVES_REDUCED_INTEGER ||
+        kind == GG__GIVES_EXTREME)
+        out.zero_dim = whole;
+    if (kind == GG__GIVES_EXTREME && !whole) {
+        const gg__argument *other = gg__argument_at(call, first, "other");
+        if (other == NULL || !gg__is_tensor(&other->value)) return gg__sequence_of(w, out);
+    }
+    if (kind == GG__GIVES_TENSORS) {
         gg__value sequence = gg__sequence_of(w, out);
         sequence.truth = GG__TRUE;
         return sequence;
-    }
-    case GG__GIVES_PYTHON:
-        return gg__number(operand ? operand->dtype : GG__DTYPE_UNKNOWN);
-    case GG__GIVES_TRUTH:
-        return gg__number(GG__BOOL);
-    case GG__GIVES_TRUE_NOW:
-        return gg__truth_value(GG__TRUE);
-    case GG__GIVES_FALSE_NOW:
-        return gg__truth_value(GG__FALSE);
-    case GG__GIVES_SIZE:
-        return call->count ? gg__number(GG__INT) : gg__of_kind(GG__SHAPE);
-    case GG__GIVES_LIST:
-        return gg__sequence_of(w, gg__number(GG__DTYPE_UNKNOWN));
-    case GG__GIVES_ELSE:
-        return gg__of_kind(GG__OTHER);
-    case GG__GIVES_NDARRAY:
-        return gg__of_kind(GG__ARRAY);
     }
     gg__dtype dtype;
     if (given_dtype(call, &dtype)) out.dtype = dtype;
@@ -161,7 +166,6 @@ static bool is_class_name(gg_str path) {
 static gg__value new_module(gg__walk *w, const gg__call *call, gg_str path) {
     if (gg_str_is(path, "torch.nn.Parameter") || gg_str_is(path, "torch.nn.parameter.Parameter")) {
         gg__value parameter = gg__tensor(GG__FLOAT);
-        parameter.escapes = true;
         return parameter;
     }
     gg__value out = {.kind = GG__MODULE, .path = path};

@@ -39,7 +39,7 @@ void gg__find_row(gg__walk *w, const gg__call *call, const gg__call_row *rows, s
         const gg__call_row *row = &rows[i];
         if ((row->flags & RECEIVERS) != receiver || !is_match(row->path, path)) continue;
         const gg__value *operand = receiver == GG__OF_TENSOR ? call->callee.of : NULL;
-        if ((row->flags & GG__ON_INPUT) && !operand->input) continue;
+        if ((row->flags & GG__ON_INPUT) && !(operand && operand->input)) continue;
         if ((row->flags & GG__BARE) && (call->count || call->splat)) continue;
         if (row->flags & (GG__WITH_TENSOR | GG__WITH_MODULE)) {
             operand = argument_of(call, row->flags);
