@@ -26,6 +26,8 @@ static PyMethodDef methods[] = {
     {"filter_calls", gg__host_filter_calls, METH_VARARGS,
      "filter_calls(signals): only the system calls that Python and torch need from now on."},
     {"close_others", gg__host_close_others, METH_VARARGS, "close_others(keep): close every descriptor but these."},
+    {"watch_opens", gg__host_watch_opens, METH_VARARGS,
+     "watch_opens(function): function(path, mode, flags) is called before each open; False where that cannot be had."},
     {"cuda_devices", gg__host_cuda_devices, METH_NOARGS,
      "cuda_devices(): (runtime version or None, why there is no device or None, list of devices)."},
     {"cuda_memory", gg__host_cuda_memory, METH_VARARGS, "cuda_memory(device): (free bytes, total bytes)."},

@@ -6,6 +6,9 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+/* host_audit.c */
+PyObject *gg__host_watch_opens(PyObject *self, PyObject *args);
+
 /* host_frames.c */
 PyObject *gg__host_send(PyObject *self, PyObject *args);
 PyObject *gg__host_recv(PyObject *self, PyObject *args);

@@ -7,6 +7,7 @@ import sys
 import sysconfig
 from typing import Any
 
+import _graphglue_host as host
 import torch
 
 from graphglue_worker import forks, positions
@@ -26,7 +27,8 @@ def watch() -> None:
         with contextlib.suppress(OSError):  # in the sandbox: then it is not known
             _log = os.memfd_create("graphglue-reads", os.MFD_CLOEXEC)
             _place = forks.identity(_log)
-            sys.addaudithook(_on_event)
+            if not host.watch_opens(_on_open):
+                sys.addaudithook(lambda event, args: _on_open(*args) if event == "open" else None)
 
 
 def note(path: str) -> None:
@@ -39,10 +41,7 @@ def note(path: str) -> None:
             _write(_log, f"{path}\n".encode("utf-8", "surrogateescape"))
 
 
-def _on_event(event: str, args: "tuple[Any, ...]") -> None:
-    if event != "open" or os.name != "posix":
-        return
-    path, _, flags = args
+def _on_open(path: Any, mode: Any, flags: Any) -> None:
     if isinstance(flags, int) and flags & os.O_ACCMODE != os.O_RDONLY:
         return
     if isinstance(path, bytes):
