@@ -30,11 +30,14 @@ ITEM = "(name, callable, args, kwargs)"
 CASE = "(class, init, forward) or (class, init, forward, flag)"
 
 
-def entries(module: ModuleType, train: bool) -> list[Entry] | None:
-    """The entries of the first form that the file has; None when it has none.  Raises ImportFailure."""
+def entries(module: ModuleType, train: bool, again: bool = True) -> list[Entry] | None:
+    """The entries of the first form that the file has; None when it has none.  Raises ImportFailure.
+
+    `again`: each run builds what it needs anew; else a single item of ``graphglue_inputs()`` that was built to list it is used, once in each fork.
+    """
     form = names(module)[:1]
     if form == ("graphglue_inputs",):
-        return by_function(module, train)
+        return by_function(module, train, again)
     if form == ("TESTCASES",):
         return _from_testcases(module, train)
     return [_from_model(module, train)] if form else None
@@ -108,11 +111,14 @@ def _items(module: ModuleType) -> Iterator[Item]:
         yield name or qualified_name(fn), fn, tuple(args), kwargs
 
 
-def by_function(module: ModuleType, train: bool) -> list[Entry]:
-    """Entries of a module that has ``graphglue_inputs()``.  Raises ImportFailure."""
+def by_function(module: ModuleType, train: bool, again: bool = True) -> list[Entry]:
+    """Entries of a module that has ``graphglue_inputs()``; see `entries`.  Raises ImportFailure."""
+    built: list[Item] = []
 
     def make(index: int) -> Callable[[int], Call]:
         def build(seed: int) -> Call:
+            if seed == 0 and built:
+                return in_mode(*built.pop()[1:], train, as_yielded=True)
             seed_all(seed)
             for i, (_, fn, args, kwargs) in enumerate(_items(module)):
                 if i == index:
@@ -122,11 +128,16 @@ def by_function(module: ModuleType, train: bool) -> list[Entry]:
         return build
 
     # Where there is a CUDA device the items may be on it: that must not happen in the process that forks every run.
-    listed = forks.run(lambda: _listing(module), forks.Deadline(LISTING_MS)) if devices.count else _listing(module)
+    if devices.count:
+        listed = forks.run(lambda: _listing(module, []), forks.Deadline(LISTING_MS))
+    else:
+        listed = _listing(module, built)
     if isinstance(listed, forks.Lost):
         raise ImportFailure(f"graphglue_inputs() could not be run: {listed.message}")
     if listed.failure:
         raise ImportFailure(listed.failure, listed.place)
+    if again or len(listed.items) != 1:
+        built.clear()
     found = [Entry(name, "graphglue_inputs", make(i), *at) for i, (name, *at) in enumerate(listed.items)]
     if listed.missing:  # what comes behind it is not known
         file, line = source_of(module.graphglue_inputs)
@@ -145,12 +156,14 @@ class _Listing:
     missing: str | None = None
 
 
-def _listing(module: ModuleType) -> _Listing:
+def _listing(module: ModuleType, built: list[Item]) -> _Listing:
+    """`built`: gets the last item."""
     found = _Listing()
     seed_all(0)
     try:
-        for name, fn, _, _ in _items(module):
-            found.items.append((name, *where(fn)))
+        for item in _items(module):
+            found.items.append((item[0], *where(item[1])))
+            built[:] = [item]
     except ImportFailure as e:
         found.failure = str(e)
     except Exception as e:  # noqa: BLE001 - user code

@@ -94,13 +94,14 @@ def seed_all(seed: int) -> None:
 def load(path: str, train: bool = False, plans: dict[str, Any] | None = None, fixed: bool = False) -> list[Entry]:
     """Import the file (through the overlay) and list its entries.  Raises ImportFailure.
 
-    `plans`: deduced inputs by entry name, those known before; what is found is added.  `fixed`: no other ones are looked for.
+    `plans`: deduced inputs by entry name, those known before; what is found is added.
+    `fixed`: no others are looked for, and every run builds its own.
     """
     module = import_file(path)
     from graphglue_worker import given
 
     try:
-        entries = given.entries(module, train)
+        entries = given.entries(module, train, again=fixed)
     except ImportFailure as e:
         path = os.path.abspath(path)
         e.place = e.place or _binding(path, given.names(module))
@@ -260,7 +261,7 @@ def where(obj: Any) -> tuple[str | None, str | None, int | None]:
 def source_of(target: Any) -> tuple[str | None, int | None]:
     try:
         target = inspect.unwrap(target) if not isinstance(target, type) else target
-        return inspect.getsourcefile(target), inspect.getsourcelines(target)[1]
+        return inspect.getsourcefile(target), inspect.findsource(target)[1] + 1
     except (OSError, TypeError):
         return None, None
 

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from graphglue_worker import advice
+from graphglue_worker import advice, memory
 
 # Imported before the first fork, so that no job pays for it.
 _PRELOAD = (
@@ -60,6 +60,7 @@ def ready() -> dict[str, Any]:
             f"torch 2.8 to 2.13 are known to work:  {advice.install_command('--upgrade torch')}"
         )
     gc.collect()
+    memory.fill_holes()
     gc.freeze()
     return frame
 
@@ -94,32 +95,17 @@ def _driver_left_alone() -> Iterator[None]:
 def warm_up() -> None:
     """Run Dynamo once over what models are made of, so that a child finds its caches and imports ready."""
     import torch
-    from torch import nn
 
-    from graphglue_worker import capture
+    from graphglue_worker import capture, inputs, rehearsal, snapshot
 
-    class Toy(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.embed = nn.Embedding(8, 16)
-            self.norm = nn.LayerNorm(16)
-            self.conv = nn.Conv1d(16, 16, 1)
-            self.attention = nn.MultiheadAttention(16, 2, batch_first=True)
-            self.out = nn.Linear(16, 16)
-
-        def forward(self, ids: "torch.Tensor") -> "torch.Tensor":
-            x = self.norm(self.embed(ids))
-            x = x + self.attention(x, x, x, need_weights=False)[0]
-            x = self.conv(x.transpose(1, 2)).transpose(1, 2)
-            if x.sum().item() > 1e9:
-                x = x * 2
-            print(end="")
-            return self.out(x)
-
-    logging.disable(logging.WARNING)  # Dynamo warns about the toy's own breaks
+    logging.disable(logging.WARNING)  # Dynamo warns about the rehearsal's own breaks
     try:
         with torch.no_grad(), _driver_left_alone():
-            capture.run_callable(Toy().eval(), (torch.arange(8).reshape(1, 8),), {})
+            inputs.seed_all(0)
+            fn, args = rehearsal.call()
+            inputs.source_of(type(fn))
+            snapshot.take(capture.run_callable(fn, args, {})[0])
     finally:
         logging.disable(logging.NOTSET)
+    sys.path_importer_cache.clear()  # a job would mark each of hundreds as out of date
     torch._dynamo.reset()

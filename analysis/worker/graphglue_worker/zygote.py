@@ -13,11 +13,12 @@ import signal
 import sys
 import tempfile
 from collections import deque
+from collections.abc import Iterator
 from typing import Any
 
 import _graphglue_host as host
 
-from graphglue_worker import forks, sandbox, warmup, wire
+from graphglue_worker import forks, memory, sandbox, warmup, wire
 from graphglue_worker.child import Child
 from graphglue_worker.forks import describe_end
 
@@ -54,6 +55,7 @@ class Zygote:
         self.apart = 0
         self.offer = sandbox.Offer()
         self.scratch = ""
+        self.idle: Iterator[None] | None = None  # work in steps for when there is nothing else to do
         self.plans: dict[
             tuple[str, bool], dict[str, Any]
         ] = {}  # deduced inputs, by file and mode, that used last is last
@@ -80,6 +82,7 @@ class Zygote:
         if self.out != self.fd:  # the other side may be on another machine
             frame["registry_text"] = warmup.read_registry(frame["registry"])
         self.send(frame)
+        self.idle = memory.join_pages()
         try:
             while True:
                 self.start_next()
@@ -125,6 +128,10 @@ class Zygote:
         """Wait for one thing to happen.  False at the end of the connection."""
         child = self.child
         fds = [self.fd, *(child.descriptors() if child else ())]
+        if not child and self.idle and not select.select(fds, [], [], 0)[0]:
+            if next(self.idle, self) is self:
+                self.idle = None
+            return True
         readable, _, _ = select.select(fds, [], [], child.timeout() if child else None)
         if child:
             frames, last = child.serve(readable)
