@@ -34,6 +34,7 @@ typedef struct grouping {
     gg_text *text;
     char *path;
     gg_registry_source *registry; /* the findings take it */
+    bool done;                    /* nothing more will come */
     gg_findings *out;
 } grouping;
 
@@ -123,7 +124,12 @@ static void group(void *data) {
         gg_sources_put(sources, gg_str_from(g->path), g->text, f->tree);
         f->sites = gg_sites_group(f->entries, f->entry_count, sources, gg_registry_source_get(f->registry), arena);
         gg_sources_free(sources);
+        if (g->done) f->predicted = gg_predict(f->tree, arena);
     }
+    f->whole = g->done && g->failure == NULL && f->entry_count > 0;
+    for (size_t i = 0; i < f->entry_count; i++)
+        f->whole = f->whole && (f->entries[i].status == GG_ENTRY_CAPTURED || f->entries[i].status == GG_ENTRY_BREAKS ||
+                                f->entries[i].status == GG_ENTRY_NOTHING);
     f->site_spans = GG_ARENA_ARRAY(arena, gg_span, f->sites.len);
     f->local = GG_ARENA_ARRAY(arena, bool, f->sites.len);
     for (size_t i = 0; i < f->sites.len; i++) {
@@ -181,6 +187,7 @@ static void start_grouping(gg_capture *c) {
     if (c->grouping) return;
     grouping *g = gg_calloc(1, sizeof(grouping));
     *g = (grouping){.capture = c,
+                    .done = c->done,
                     .entries = json_deep_copy(c->entries),
                     .text = gg_text_ref(c->text),
                     .path = gg_str_dup(gg_str_from(c->path)),

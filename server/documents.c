@@ -37,7 +37,7 @@ void gg_document_dirty(gg_document *document) {
 }
 
 static void forget_tree(gg_document *document) {
-    gg_tree_unref(&document->tree);
+    gg_tree_drop(document->session, &document->tree);
     document->tree_changes.len = 0;
 }
 
@@ -50,6 +50,7 @@ static void take_whole(gg_document *document, gg_str text) {
     gg_draft_free(document->draft);
     document->draft = NULL;
     gg__marks_clear(document);
+    gg__predictions_clear(document);
     forget_tree(document);
     int error = gg_text_new(&whole, text, &err);
     if (error && GG_NEVER(gg_text_new(&whole, GG_STR_NULL, NULL) != 0)) return;
@@ -92,6 +93,7 @@ void gg_document_close(gg_document *document) {
     forget_tree(document);
     gg_list_clear(&document->tree_changes);
     gg__marks_clear(document);
+    gg__predictions_clear(document);
     gg_draft_free(document->draft);
     gg_text_unref(&document->text);
     gg_free(document->uri);
@@ -104,6 +106,7 @@ void gg_document_lose(gg_document *document, const char *why) {
     document->lost = true;
     gg_capture_cancel(document);
     gg__marks_clear(document);
+    gg__predictions_clear(document);
     gg_document_dirty(document);
     gg_show_message(document->session, 2, "graphglue: %s: %s. Nothing is said about it until it is opened anew.",
                     document->uri, why);
@@ -189,6 +192,7 @@ static int apply(gg_document *document, const gg_lsp_text_document_content_chang
     if (error) return error;
     document->revision = ++document->session->revisions;
     gg__marks_carry(document, noted);
+    gg__predictions_carry(document, noted);
     if (document->capture) gg__capture_note_change(document->capture, noted);
     if (document->tree) gg_noted_add(&document->tree_changes, noted);
     return 0;

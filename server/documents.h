@@ -30,6 +30,8 @@ typedef struct gg_findings {
     bool *local;         /* the site lies in this document */
     gg_problem *problems;
     size_t problem_count;
+    bool whole;                   /* the capture is over, and every entry was run to its end */
+    gg_prediction_list predicted; /* of that text */
     gg_entry *entries;
     gg_span *entry_spans; /* the line of its class or function */
     size_t entry_count;
@@ -74,6 +76,9 @@ typedef struct gg_document {
     bool dirty;                   /* must be published */
     bool closed;
     struct gg_capture *capture;
+    struct gg_predicted *predicted; /* predictions.h; NULL: none yet */
+    struct gg_prediction_job *prediction;
+    uint64_t predicted_revision;
     bool fresh;         /* the next capture is to run, whatever is stored */
     bool capture_again; /* when the one that runs, or the question for settings, is done */
 } gg_document;

@@ -89,5 +89,6 @@ void gg_document_set_findings(gg_document *document, gg_findings *findings, cons
         for (size_t j = 0; j < count; j++) carry(&document->marks[i], since[j]);
     }
     gg__marks_settle(document);
+    gg__predictions_settle(document);
     gg_document_dirty(document);
 }

@@ -86,9 +86,28 @@ void gg_parse_input_clear(gg_parse_input *input) {
     gg_free(input->changes);
 }
 
+static void drop(void *data) {
+    gg_tree *tree = data;
+    gg_tree_unref(&tree);
+}
+
+static void on_dropped(void *data) {
+    (void)data;
+}
+
+void gg_tree_drop(gg_session *session, gg_tree **tree) {
+    enum { LARGE_BYTES = 64 * 1024 };
+    gg_tree *t = *tree;
+    *tree = NULL;
+    if (t && gg_text_bytes(gg_tree_text(t)).len > LARGE_BYTES && session->state == GG_STATE_INITIALIZED)
+        gg_job_start(session, drop, on_dropped, t);
+    else
+        gg_tree_unref(&t);
+}
+
 void gg_document_offer_tree(gg_document *document, const gg_tree *tree) {
     if (tree == NULL || document->closed || gg_tree_text(tree) != gg_document_text(document)) return;
-    gg_tree_unref(&document->tree);
+    gg_tree_drop(document->session, &document->tree);
     document->tree = gg_tree_ref(tree);
     document->tree_changes.len = 0;
 }

@@ -53,6 +53,13 @@ json_t *gg_diagnostic_of_site(const gg_document *document, size_t index) {
     return out;
 }
 
+static void add_predictions(const gg_document *document, json_t *array) {
+    for (size_t i = 0; document->predicted && i < document->predicted->list.len; i++) {
+        json_t *diagnostic = gg_diagnostic_of_prediction(document, i);
+        if (diagnostic) json_array_append_new(array, diagnostic);
+    }
+}
+
 json_t *gg_diagnostics_json(const gg_document *document) {
     const gg_session *session = document->session;
     json_t *array = json_array();
@@ -63,6 +70,7 @@ json_t *gg_diagnostics_json(const gg_document *document) {
             array, base(document, top, INFORMATION, GG_STR("untrusted"),
                         GG_STR("graphglue runs your code to find graph breaks, and this workspace is not trusted. To "
                                "allow it, start the server with the initialization option \"trusted\": true.")));
+        add_predictions(document, array);
         return array;
     }
     const gg_findings *f = document->findings;
@@ -74,6 +82,7 @@ json_t *gg_diagnostics_json(const gg_document *document) {
         if (!mark.gone)
             json_array_append_new(array, base(document, mark, p->severity, gg_str_from(p->code), p->message));
     }
+    add_predictions(document, array);
     return array;
 }
 

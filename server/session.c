@@ -137,6 +137,11 @@ void gg_session_settings(gg_session *session, const json_t *settings) {
         s->store = json_is_true(store);
     else if (store && !json_is_null(store))
         tell_wrong(session, "capture.store", "true or false");
+    const json_t *predict = json_object_get(settings, "predict");
+    if (json_is_boolean(predict))
+        gg_predictions_set_wanted(session, json_is_true(predict));
+    else if (predict && !json_is_null(predict))
+        tell_wrong(session, "predict", "true or false");
     const char *class = json_string_value(safety);
     if (safety && !json_is_null(safety) && (class == NULL || !gg_safety_parse(class, &s->max_safety)))
         tell_wrong(session, "maxSafety", "exact, effects, numeric or config");
@@ -175,6 +180,7 @@ bool gg_session_quiet(const gg_session *session) {
 }
 
 static void on_flush(uv_timer_t *timer) {
+    gg_predictions_update(timer->data);
     gg_publish_dirty(timer->data);
 }
 
@@ -278,7 +284,7 @@ int gg_server_run(const gg_server_settings *settings) {
     session.parent_pid = getppid();
     session.client_pid = (pid_t)settings->parent_pid;
     session.settings.timeout_ms = DEFAULT_TIMEOUT_MS;
-    session.settings.store = true;
+    session.settings.store = session.settings.predict = true;
     session.settings.max_safety = GG_SAFETY_EFFECTS;
     session.reader = gg_frame_reader_new(GG_MAX_MESSAGE_BYTES);
     uv_loop_init(&session.loop);

@@ -6,6 +6,7 @@
 
 #include "server/documents.h"
 #include "server/gg_server.h"
+#include "server/predictions.h"
 #include "server/python.h"
 #include "server/registry_source.h"
 #include "server/worker.h"
@@ -51,7 +52,8 @@ typedef struct gg_settings {
     json_t *worker;
     bool trusted; /* said once, in initialize */
     gg_run run;
-    bool store; /* results of captures under .graphglue/ */
+    bool predict; /* say what the text alone tells */
+    bool store;   /* results of captures under .graphglue/ */
     uint32_t timeout_ms;
     gg_safety max_safety;
 } gg_settings;
@@ -160,6 +162,7 @@ gg_parse_input gg_parse_input_of(gg_document *document, const atomic_bool *cance
 int gg_parse_input_run(const gg_parse_input *input, gg_tree **tree_out, gg_error *err);
 void gg_parse_input_clear(gg_parse_input *input);
 void gg_document_offer_tree(gg_document *document, const gg_tree *tree); /* kept when it is the text's */
+void gg_tree_drop(gg_session *session, gg_tree **tree);                  /* gg_tree_unref, of a large one in a job */
 
 /* ---- progress ------------------------------------------------------------------------------------------------------------------ */
 typedef struct gg_progress gg_progress;

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-enum { MAX_WORDS_BYTES = 60 };
+enum { MAX_WORDS_BYTES = 60, MAX_FOUND = 500 };
 
 static const struct rule_row {
     const char *name, *id, *text;
@@ -85,15 +85,17 @@ void gg__found(gg__walk *w, gg__rule rule, const char *id, TSNode node, const gg
         return;
     }
     out.prediction.message = message_of(w, row, node);
-    gg_list_push(&w->found, out);
+    if (w->found.len < MAX_FOUND) gg_list_push(&w->found, out);
 }
 
 /* What rests on a parameter that no use has shown to be a tensor is conditional. */
-static gg_prediction_list settle(gg__walk *w) {
-    gg_prediction_list out = {.items = GG_ARENA_ARRAY(w->arena, gg_prediction, w->found.len + 1), .len = w->found.len};
+static gg_prediction_list settle(gg__walk *w, gg_arena *arena) {
+    gg_prediction_list out = {.items = GG_ARENA_ARRAY(arena, gg_prediction, w->found.len + 1), .len = w->found.len};
     for (size_t i = 0; i < w->found.len; i++) {
         const gg__finding *f = &w->found.items[i];
         out.items[i] = f->prediction;
+        out.items[i].message = gg_arena_str(arena, f->prediction.message);
+        out.items[i].guard = gg_arena_str(arena, f->prediction.guard);
         if (!f->prediction.certain || f->confirmed == NULL || *f->confirmed) continue;
         out.items[i].certain = false;
         out.items[i].guard = GG_STR("it is a tensor");
@@ -252,7 +254,7 @@ static int by_place(const void *a, const void *b) {
 }
 
 gg_prediction_list gg_predict(const gg_tree *tree, gg_arena *arena) {
-    gg__walk w = {.tree = tree, .arena = arena};
+    gg__walk w = {.tree = tree, .arena = gg_arena_new()}; /* far more is thought than said */
     w.module = gg__scope_new(&w, NULL);
     gg__frame frame = {.scope = w.module, .definition = gg_tree_root(tree)};
     w.frame = &frame;
@@ -266,7 +268,8 @@ gg_prediction_list gg_predict(const gg_tree *tree, gg_arena *arena) {
     run_undeclared(&w, &covered);
     run_compiled(&w, &covered);
     gg_list_clear(&covered);
-    gg_prediction_list out = settle(&w);
+    gg_prediction_list out = settle(&w, arena);
+    gg_arena_free(w.arena);
     qsort(out.items, out.len, sizeof(gg_prediction), by_place);
     return out;
 }

@@ -1,6 +1,22 @@
 /* textDocument/hover: the explanation of the break at the position.  Loop thread only; formatting takes microseconds. */
 #include "server/on/on.h"
 
+enum { MAX_HOVER_BYTES = 256 * 1024 };
+
+static void reply_prediction(gg_session *session, gg_call *call, const gg_findings *f, const gg_prediction *p) {
+    bool markdown = GG_HAS(session, MARKDOWN);
+    gg_buf said;
+    gg_buf_init(&said, MAX_HOVER_BYTES);
+    const gg_registry *registry = f ? gg_registry_source_get(f->registry) : NULL;
+    (void)gg_buf_printf(&said, "%.*s%s%.*s.\n\n", GG_STR_ARG(p->message),
+                        p->certain ? "" : ", if this holds: ", GG_STR_ARG(p->guard));
+    if (gg_explain_id(&said, p->id, registry, markdown, NULL) != 0) /* of an id that only torch's registry knows */
+        gg_log(GG_LOG_DEBUG, "no text for %.*s", GG_STR_ARG(p->id));
+    gg_call_reply_take(call, json_pack("{s:{s:s, s:s%}}", "contents", "kind", markdown ? "markdown" : "plaintext",
+                                       "value", said.ptr, said.len));
+    gg_buf_clear(&said);
+}
+
 GG_HANDLER(gg_on_hover) {
     const gg_lsp_hover_params *p = params;
     const gg_document *document = gg_document_find(session, p->text_document.uri);
@@ -16,6 +32,11 @@ GG_HANDLER(gg_on_hover) {
         gg_call_reply_take(call, json_pack("{s:{s:s, s:s%}, s:o}", "contents", "kind",
                                            markdown ? "markdown" : "plaintext", "value", said.ptr, said.len, "range",
                                            gg_range_json(session, document->text, span)));
+        return;
+    }
+    const gg_prediction *predicted = document ? gg_prediction_at(document, offset) : NULL;
+    if (predicted) {
+        reply_prediction(session, call, f, predicted);
         return;
     }
     gg_call_reply_take(call, json_null());

@@ -197,6 +197,8 @@ class Client(LanguageClient):
         self.ended = True
         try:
             if self._server.returncode is None:
+                if not busy:
+                    await self.sync()  # predictions may be under way
                 status = await self.request("gg/status")
                 seen = len(self.published) + len(self.messages)
                 await asyncio.wait_for(self.shutdown_async(None), DEADLINE)
@@ -355,6 +357,11 @@ def assert_status(status: Any, busy: bool = False, may_stall: bool = False) -> N
     if not busy:
         left = {key: values[key] for key in ("pending", "jobs", "captures", "verifications", "writings")}
         assert left == {"pending": 1, "jobs": 0, "captures": 0, "verifications": 0, "writings": 0}, values
+
+
+def confirmed(diagnostics: Sequence[types.Diagnostic] | None) -> list[types.Diagnostic]:
+    """Without what is only predicted from the text."""
+    return [d for d in diagnostics or [] if "(predicted" not in d.message]
 
 
 def plain(value: Any) -> Any:
@@ -552,6 +559,7 @@ class Raw:
     def finish(self) -> None:
         """Ends the server as an editor does, when it still runs."""
         if self.process.poll() is None and not self.process.stdin.closed:  # type: ignore[union-attr]
+            self.request("quiet", "gg/sync")  # predictions may be under way
             status = self.request("status", "gg/status")
             assert self.request("bye", "shutdown")["result"] is None
             self.send(method="exit")

@@ -1,0 +1,30 @@
+/* What the text alone tells of an open document: predicted in a job after each change, the newest text only, and shown until a capture knows
+ * better.  Loop thread only. */
+#ifndef GG_PREDICTIONS_H
+#define GG_PREDICTIONS_H
+
+#include "server/documents.h"
+
+struct gg_session;
+
+/* Immutable but for the places, which changes of the text carry on. */
+typedef struct gg_predicted {
+    gg_arena *arena;
+    gg_prediction_list list;
+    gg_span *spans; /* now */
+    bool *gone;     /* what it stood on was deleted or changed */
+    bool *settled;  /* a capture of a text that had it has told what there is to tell */
+} gg_predicted;
+
+/* Predicts all documents that changed and are to be.  Called once per turn, before they are published. */
+void gg_predictions_update(struct gg_session *session);
+void gg_predictions_set_wanted(struct gg_session *session, bool wanted);             /* the setting */
+const gg_prediction *gg_prediction_at(const gg_document *document, uint32_t offset); /* shown there; NULL: none */
+json_t *gg_diagnostic_of_prediction(const gg_document *document, size_t index);      /* NULL: it is not shown */
+
+/* for documents.c and documents_marks.c */
+void gg__predictions_carry(gg_document *document, gg_noted noted);
+void gg__predictions_settle(gg_document *document); /* findings are others now */
+void gg__predictions_clear(gg_document *document);  /* the text is another one altogether, or closed */
+
+#endif

@@ -1,0 +1,119 @@
+"""What the text alone tells: before anything runs, while typing, and until a capture knows better."""
+
+import pytest
+from lsprotocol import types
+from programs import HEAD
+from support import confirmed
+
+NET = HEAD + "class Net(torch.nn.Module):\n    def forward(self, x: torch.Tensor):\n{body}        return x\n\n\n"
+PRINT = "        print(x.shape)\n"
+GUARDED = "        if self.training:\n            print(x.shape)\n"
+
+
+def predicted(client, uri):
+    return [d for d in client.diagnostics.get(uri, []) if "(predicted" in d.message]
+
+
+async def open_net(client, body, name="net.py"):
+    uri = client.open(name, NET.format(body=body))
+    await client.sync()
+    return uri
+
+
+async def test_nothing_need_run(start, tmp_path):
+    client = await start(trusted=False)
+    text = f"open({str(tmp_path / 'ran')!r}, 'w')\n" + NET.format(body=PRINT)
+    uri = client.open("net.py", text, on_disk=text)
+    await client.sync()
+    (found,) = predicted(client, uri)
+    assert (found.code, found.severity, found.source) == ("GB0059", types.DiagnosticSeverity.Warning, "graphglue")
+    assert found.range == client.find(uri, "print(x.shape)")
+    assert any(d.code == "untrusted" for d in client.diagnostics[uri]) and not (tmp_path / "ran").exists()
+
+
+async def test_a_condition_is_named(start):
+    client = await start()
+    (found,) = predicted(client, await open_net(client, GUARDED))
+    assert found.severity == types.DiagnosticSeverity.Hint and "only if: self.training" in found.message
+
+
+async def test_it_follows_the_text(start):
+    client = await start()
+    uri = await open_net(client, PRINT)
+    top = types.Range(start=types.Position(line=0, character=0), end=types.Position(line=0, character=0))
+    client.edit(uri, [types.TextDocumentContentChangePartial(range=top, text="# \U0001f600\n\n")])
+    await client.sync()
+    assert [d.range for d in predicted(client, uri)] == [client.find(uri, "print(x.shape)")]
+    client.edit(uri, [types.TextDocumentContentChangePartial(range=client.find(uri, PRINT), text="")])
+    await client.sync()
+    assert predicted(client, uri) == []
+    client.edit(uri, [types.TextDocumentContentChangeWholeDocument(text=NET.format(body=PRINT + "        x.item()\n"))])
+    await client.sync()
+    assert [d.code for d in predicted(client, uri)] == ["GB0059", "GB0124"]
+
+
+async def test_a_capture_knows_better(start):
+    """It confirms what it meets, and retracts what it does not; what is new since then is said again."""
+    client = await start(trusted=True, settings={"capture": {"run": "manual"}})
+    inputs = "\n\ndef graphglue_inputs():\n    yield 'f', f, (torch.randn(4),), {}\n"
+    text = HEAD + "def f(x):\n    print(x)\n    if x.shape[0] > 100:\n        print('many')\n    return x\n" + inputs
+    uri = client.open("f.py", text)
+    await client.sync()
+    assert len(predicted(client, uri)) == 2
+    capture = types.ExecuteCommandParams(command="graphglue.capture", arguments=[uri])
+    await client.workspace_execute_command_async(capture)
+    await client.sync()
+    assert [d.code for d in confirmed(client.diagnostics[uri])] == ["GB0059"] and predicted(client, uri) == []
+    client.edit(uri, [types.TextDocumentContentChangePartial(range=client.find(uri, "    return x"), text="    x.item()\n    return x")])
+    await client.sync()
+    assert [d.code for d in predicted(client, uri)] == ["GB0124"]
+    assert [d.code for d in confirmed(client.diagnostics[uri])] == ["GB0059"]
+
+
+async def test_a_capture_that_failed_retracts_nothing(start):
+    client = await start(trusted=True)
+    uri = client.open("f.py", "import no_such_module\n" + NET.format(body=PRINT))
+    await client.saved(uri)
+    assert [d.code for d in predicted(client, uri)] == ["GB0059"]
+    assert confirmed(client.diagnostics[uri])
+
+
+async def test_hover(start):
+    client = await start()
+    uri = await open_net(client, PRINT)
+    where = types.TextDocumentPositionParams(text_document=types.TextDocumentIdentifier(uri=uri), position=client.find(uri, "print").start)
+    hover = await client.text_document_hover_async(types.HoverParams(text_document=where.text_document, position=where.position))
+    assert "print(x.shape)" in hover.contents.value and "GB0059" in hover.contents.value
+
+
+@pytest.mark.parametrize("pull", [False, True])
+async def test_switched_off_and_on(start, pull):
+    client = await start(settings={"predict": False}, pull=pull)
+    uri = await open_net(client, PRINT)
+
+    async def found():
+        await client.sync()
+        if not pull:
+            return predicted(client, uri)
+        document = types.TextDocumentIdentifier(uri=uri)
+        report = await client.text_document_diagnostic_async(types.DocumentDiagnosticParams(text_document=document))
+        return [d for d in report.items if "(predicted" in d.message]
+
+    assert await found() == []
+    for wanted in (True, False):
+        client.set_configuration({"predict": wanted}, section="graphglue")
+        client.workspace_did_change_configuration(types.DidChangeConfigurationParams(settings=None))
+        assert len(await found()) == wanted
+    assert bool(client.diagnostic_refresh_count) == pull
+
+
+async def test_half_typed_and_closed(start):
+    client = await start()
+    uri = await open_net(client, PRINT)
+    client.edit(uri, [types.TextDocumentContentChangePartial(range=client.find(uri, "print(x.shape)"), text="print(x.sh")])
+    await client.sync()
+    for _ in range(20):
+        client.edit(uri, [types.TextDocumentContentChangeWholeDocument(text=NET.format(body=PRINT) * 50)])
+    client.text_document_did_close(types.DidCloseTextDocumentParams(text_document=types.TextDocumentIdentifier(uri=uri)))
+    await client.sync()
+    assert list(client.diagnostics.get(uri, [])) == []
