@@ -33,7 +33,7 @@ void gg_document_dirty(gg_document *document) {
     document->generation = ++document->session->revisions;
     uv_timer_t *flush = &document->session->flush;
     if (!uv_is_closing((uv_handle_t *)flush) && !uv_is_active((uv_handle_t *)flush))
-        uv_timer_start(flush, flush->timer_cb, 0, 0);
+        uv_timer_start(flush, flush->timer_cb, gg_publish_delay_ms(document->session), 0);
 }
 
 static void forget_tree(gg_document *document) {

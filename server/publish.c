@@ -86,7 +86,17 @@ json_t *gg_diagnostics_json(const gg_document *document) {
     return array;
 }
 
+/* A few at once, then one in EVERY_MS: a burst of edits is worth no burst of publications. */
+enum { EVERY_MS = 10, AHEAD_MS = 40 };
+
+uint64_t gg_publish_delay_ms(const gg_session *session) {
+    uint64_t now = uv_now(&session->loop);
+    return session->paced_until_ms > now + AHEAD_MS ? session->paced_until_ms - now - AHEAD_MS : 0;
+}
+
 void gg_publish_dirty(gg_session *session) {
+    uint64_t now = uv_now(&session->loop);
+    session->paced_until_ms = (session->paced_until_ms > now ? session->paced_until_ms : now) + EVERY_MS;
     for (size_t i = 0; i < session->documents.len; i++) {
         gg_document *d = session->documents.items[i];
         if (!d->dirty) continue;

@@ -71,7 +71,8 @@ struct gg_session {
     bool pulls; /* diagnostics are asked for, not pushed */
     gg_settings settings;
     GG_LIST(gg_document *) documents;
-    uint64_t revisions; /* counts texts and findings; none is named the same twice */
+    uint64_t paced_until_ms; /* publications are paid for up to here, in uv_now's milliseconds */
+    uint64_t revisions;      /* counts texts and findings; none is named the same twice */
     GG_LIST(gg_workspace *) workspaces;
     GG_LIST(gg_call *) calls; /* pending requests */
     GG_LIST(gg_call *) syncs; /* gg/sync, answered when all is quiet */
@@ -219,6 +220,8 @@ void gg_writing_cancel(gg_writing *writing); /* its done follows */
 int gg_inputs_edits(gg_edits *out, const gg_text *text, const json_t *answer, gg_error *err) GG_MUST_USE;
 gg_str gg_inputs_words(const json_t *answer, gg_arena *arena);
 
+/* How long the next publication is to wait: not at all, unless there were many just now. */
+uint64_t gg_publish_delay_ms(const gg_session *session);
 void gg_publish_dirty(gg_session *session);
 json_t *gg_diagnostics_json(const gg_document *document);
 json_t *gg_diagnostic_of_site(const gg_document *document, size_t index);
