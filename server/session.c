@@ -6,6 +6,9 @@
 #include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #include "server/session.h"
 
@@ -281,6 +284,11 @@ static void release(gg_session *session) {
 int gg_server_run(const gg_server_settings *settings) {
     gg_session session = {.options = settings, .encoding = GG_UTF16, .exit_status = 1};
     gg_log_never_wait();
+#ifdef __GLIBC__
+    mallopt(
+        M_MXFAST,
+        0); /* what jobs free is else put together by whoever next needs much memory: the loop, for 70 ms after a large tree */
+#endif
     session.parent_pid = getppid();
     session.client_pid = (pid_t)settings->parent_pid;
     session.settings.timeout_ms = DEFAULT_TIMEOUT_MS;
