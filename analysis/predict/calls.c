@@ -125,7 +125,7 @@ static void bind_parameters(gg__walk *w, const gg__value *function, const gg__ca
         if (has_default) value = default_of(w, function, p.given);
         if (!has_default || call->splat || call->entry) {
             value = undeclared(w, p.type, has_default ? &value : NULL);
-            if (value.kind == GG__UNKNOWN && call->entry && !has_default && p.type.len == 0) {
+            if (value.kind == GG__UNKNOWN && call->forward && !has_default && p.type.len == 0) {
                 value = gg__tensor(GG__DTYPE_UNKNOWN);
                 value.confirmed = GG_ARENA_NEW(w->arena, bool);
                 value.input = true;

@@ -132,7 +132,6 @@ gg__value gg__instance_of(gg__walk *w, gg__value class_value, const gg__call *ca
         (void)gg__call_function(w, &method, call);
     }
     w->quiet--;
-    object->ready = true;
     return out;
 }
 
@@ -153,6 +152,37 @@ static bool has_decorator(gg__walk *w, TSNode function, const char *name) {
     return false;
 }
 
+/* Methods that every nn.Module has. */
+static bool is_modules_own(gg_str name) {
+    static const char *const names[] = {"add_module",
+                                        "apply",
+                                        "buffers",
+                                        "children",
+                                        "cpu",
+                                        "cuda",
+                                        "double",
+                                        "eval",
+                                        "float",
+                                        "get_submodule",
+                                        "half",
+                                        "load_state_dict",
+                                        "modules",
+                                        "named_buffers",
+                                        "named_children",
+                                        "named_modules",
+                                        "named_parameters",
+                                        "parameters",
+                                        "requires_grad_",
+                                        "state_dict",
+                                        "to",
+                                        "train",
+                                        "zero_grad"};
+    if (gg_str_starts_with(name, GG_STR("register_"))) return true;
+    for (size_t i = 0; i < GG_COUNT(names); i++)
+        if (gg_str_is(name, names[i])) return true;
+    return false;
+}
+
 static gg__value attribute_of_instance(gg__walk *w, const gg__value *object, gg_str name) {
     const gg__value *own = gg__scope_own(object->object->attributes, name);
     if (own) return *own;
@@ -168,7 +198,7 @@ static gg__value attribute_of_instance(gg__walk *w, const gg__value *object, gg_
     }
     if (object->object->is_module) {
         if (gg_str_is(name, "training")) return gg__number(GG__BOOL);
-        return method_of(w, object, name);
+        if (is_modules_own(name)) return method_of(w, object, name);
     }
     return gg__of_kind(GG__UNKNOWN);
 }

@@ -37,10 +37,11 @@ gg_str gg__node_words(gg__walk *w, TSNode node) {
 }
 
 static gg_str guard_of(const gg__walk *w) {
+    if (w->guard && w->guard->negated) return gg_arena_printf(w->arena, "not (%.*s)", GG_STR_ARG(w->guard->text));
     if (w->guard) return w->guard->text;
     for (const gg__frame *f = w->frame; f; f = f->caller) {
-        if (f->skips_if.len) return gg_arena_printf(w->arena, "not: %.*s", GG_STR_ARG(f->skips_if));
-        if (f->returns_if.len) return gg_arena_printf(w->arena, "not: %.*s", GG_STR_ARG(f->returns_if));
+        if (f->skips_if.len) return f->skips_if;
+        if (f->returns_if.len) return f->returns_if;
     }
     return GG_STR_NULL;
 }
@@ -224,7 +225,7 @@ static void run_undeclared(gg__walk *w, const gg__values *covered) {
             continue;
         gg__call make = {.node = value.node, .callee = value, .entry = true};
         gg__value instance = gg__instance_of(w, value, &make);
-        gg__call call = {.node = value.node, .callee = instance, .entry = true};
+        gg__call call = {.node = value.node, .callee = instance, .entry = true, .forward = true};
         run_entry(w, &call);
     }
 }
@@ -241,7 +242,7 @@ static void run_compiled(gg__walk *w, const gg__values *covered) {
         bool compiled = false;
         for (uint32_t k = 0; k < parts.len; k++)
             compiled = compiled || gg_str_starts_with(text_of(w, parts.items[k]), GG_STR("@torch.compile"));
-        gg__call call = {.node = value.node, .callee = value, .entry = true};
+        gg__call call = {.node = value.node, .callee = value, .entry = true, .forward = true};
         if (compiled && !gg_str_contains(text_of(w, parts.items[0]), GG_STR("compiler.disable"))) run_entry(w, &call);
     }
 }

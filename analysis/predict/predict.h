@@ -76,7 +76,6 @@ typedef struct gg__object {
     gg__scope *attributes;
     gg__scope *scope; /* where the class was defined */
     bool is_module;   /* an nn.Module */
-    bool ready;       /* __init__ was walked */
 } gg__object;
 
 /* A condition that must hold for what is being walked to run. */
@@ -91,12 +90,12 @@ typedef struct gg__frame {
     struct gg__frame *caller;
     TSNode definition;
     gg__scope *scope;
-    gg__object *self; /* of a method */
-    gg__value result; /* joined from all returns */
-    bool returned;    /* some return was met */
-    gg_str returns_if,
-        skips_if;   /* on some condition, the first one: what follows may not run; the second: in this loop */
-    unsigned loops; /* around what is being walked, in this function */
+    gg__object *self;  /* of a method */
+    gg__value result;  /* joined from all returns */
+    bool returned;     /* some return was met */
+    gg_str returns_if; /* what must hold for the rest to run, since some branch left the function; empty: nothing */
+    gg_str skips_if;   /* … left this round of the loop */
+    unsigned loops;    /* around what is being walked, in this function */
 } gg__frame;
 
 typedef struct gg__finding {
@@ -187,8 +186,9 @@ typedef struct gg__call {
     gg__value callee;
     const gg__argument *arguments;
     uint32_t count;
-    bool splat; /* *args or **kwargs: not all are known */
-    bool entry; /* the call that begins it all: what is not given may be anything that its declaration allows */
+    bool splat;   /* *args or **kwargs: not all are known */
+    bool entry;   /* a call nobody wrote: what is not given may be anything that its declaration allows */
+    bool forward; /* … of a forward pass: a bare parameter is taken for a tensor */
 } gg__call;
 
 gg__value gg__eval_call(gg__walk *w, TSNode node);
@@ -211,16 +211,6 @@ typedef enum gg__rule {
 #undef RULE
     GG__RULE_COUNT
 } gg__rule;
-
-typedef enum gg__context {
-    GG__IN_IF,
-    GG__IN_WHILE,
-    GG__IN_TERNARY,
-    GG__IN_BOOLEAN,
-    GG__IN_NOT,
-    GG__IN_ASSERT,
-    GG__IN_COMPREHENSION
-} gg__context;
 
 typedef struct gg__family {
     void (*on_truth)(gg__walk *w, TSNode node, const gg__value *value);

@@ -126,10 +126,10 @@ static gg__flow walk_guarded(gg__walk *w, TSNode condition, bool holds, TSNode b
     return flow;
 }
 
-/* One branch left the function (or the round of the loop): what follows runs on a condition. */
+/* The branch where the condition holds (or not) left the function, or the round of the loop: what follows runs where it does not. */
 static void note_leaving(gg__walk *w, TSNode condition, bool holds, gg__flow left) {
-    gg_str *early = left == GG__RETURNS ? &w->frame->returns_if : &w->frame->skips_if;
-    if (early->len == 0) *early = guard_words(w, condition, holds);
+    gg_str *needed = left == GG__RETURNS ? &w->frame->returns_if : &w->frame->skips_if;
+    if (needed->len == 0) *needed = guard_words(w, condition, holds);
     gg__narrow(w, condition, !holds);
 }
 

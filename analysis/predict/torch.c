@@ -273,6 +273,16 @@ static gg__value call_dotted(gg__walk *w, const gg__call *call) {
     return gg__of_kind(GG__UNKNOWN);
 }
 
+/* self.register_buffer("mask", tensor) */
+static void note_buffer(gg__walk *w, const gg__call *call) {
+    const gg__argument *name = gg__argument_at(call, 0, "name"), *value = gg__argument_at(call, 1, "tensor");
+    if (name == NULL || gg__node_of(name->node) != GG__NODE_string) return;
+    gg_str text = gg_node_text(w->tree, name->node);
+    if (text.len < 3 || text.ptr[0] != text.ptr[text.len - 1]) return;
+    gg__value held = value ? value->value : gg__of_kind(GG__UNKNOWN);
+    gg__scope_set(w, call->callee.of->object->attributes, gg_str_slice(text, 1, text.len - 1), held);
+}
+
 gg__value gg__library_call(gg__walk *w, const gg__call *call) {
     const gg__value *callee = &call->callee;
     switch (callee->kind) {
@@ -303,6 +313,8 @@ gg__value gg__library_call(gg__walk *w, const gg__call *call) {
             return *callee->of;
         return gg__of_kind(GG__UNKNOWN);
     case GG__INSTANCE:
+        if (gg_str_is(callee->path, "register_buffer") || gg_str_is(callee->path, "register_parameter"))
+            note_buffer(w, call);
         if (gg_str_is(callee->path, "to") || gg_str_is(callee->path, "eval") || gg_str_is(callee->path, "train"))
             return *callee->of;
         return gg__of_kind(GG__UNKNOWN);

@@ -136,6 +136,39 @@ static void test_guards(void **state) {
            "11 tensor-condition, 12 skipped-builtin?, 14 skipped-builtin?");
 }
 
+static void expect_guard(const char *source, const char *guard) {
+    gg_arena *arena = gg_arena_new();
+    gg_text *text = NULL;
+    gg_tree *tree = NULL;
+    assert_int_equal(gg_text_new(&text, gg_str_from(source), NULL), 0);
+    assert_int_equal(gg_tree_parse(&tree, text, NULL, NULL, 0, NULL, NULL), 0);
+    gg_prediction_list list = gg_predict(tree, arena);
+    if (list.len != 1) fail_msg("%s\n%zu predictions", source, list.len);
+    if (!gg_str_is(list.items[0].guard, guard)) fail_msg("%s\nguard: %.*s", source, GG_STR_ARG(list.items[0].guard));
+    gg_tree_unref(&tree);
+    gg_text_unref(&text);
+    gg_arena_free(arena);
+}
+
+static void test_words_of_guards(void **state) {
+    (void)state;
+    expect_guard(FORWARD("        if x.dim() > 1:\n            print(1)\n        return x\n"), "x.dim() > 1");
+    expect_guard(
+        FORWARD("        if x.dim() > 1:\n            y = 1\n        else:\n            print(1)\n        return x\n"),
+        "not (x.dim() > 1)");
+    expect_guard(FORWARD("        if x.dim() > 1:\n            return x\n        print(1)\n        return x\n"),
+                 "not (x.dim() > 1)");
+    expect_guard(FORWARD("        if x.dim() > 1:\n            y = 1\n        else:\n            return x\n        "
+                         "print(1)\n        return x\n"),
+                 "x.dim() > 1");
+    expect_guard(FORWARD("        y = self.n or x.item()\n        return x\n"), "not (self.n)");
+    expect_guard(FORWARD("        y = self.n and x.item()\n        return x\n"), "self.n");
+    expect_guard(FORWARD("        return x if self.n else x.item()\n"), "not (self.n)");
+    expect_guard(FORWARD("        for i in self.n:\n            print(i)\n        return x\n"),
+                 "the loop over self.n runs");
+    expect_guard(MODEL "\n    def forward(self, x):\n        return x[x > 0]\n", "it is a tensor");
+}
+
 /* Into what the entry calls, with what it passes. */
 static void test_calls(void **state) {
     (void)state;
@@ -180,6 +213,24 @@ static void test_parameters(void **state) {
            "11 tensor-condition?");
     expect(MODEL "\n    def forward(self, x, keep: 'bool | torch.Tensor' = False):\n        if keep:\n            "
                  "return x\n        return -x\n",
+           "");
+}
+
+static void test_attributes(void **state) {
+    (void)state;
+    expect("import torch\nimport torch.nn as nn\n\nclass Net(nn.Module):\n    def __init__(self):\n        "
+           "super().__init__()\n"
+           "        self.register_buffer('seen', torch.zeros(1))\n        self.scale = nn.Parameter(torch.ones(1))\n   "
+           "     self.n = 3\n\n"
+           "    def forward(self, x):\n        if self.seen > 0 or self.n > 2:\n            x = x + 1\n        if "
+           "self.other:\n            x = x + 1\n"
+           "        return x if self.scale > 0 else -x\n",
+           "12 tensor-condition, 16 tensor-condition");
+    /* What a constructor takes is no tensor for that. */
+    expect("import torch.nn as nn\n\nclass Net(nn.Module):\n    def __init__(self, config):\n        "
+           "super().__init__()\n        self.deep = config['deep']\n"
+           "        self.size = config.to(1)\n\n    def forward(self, x):\n        return x if self.deep and self.size "
+           "> 2 else -x\n",
            "");
 }
 
@@ -252,10 +303,10 @@ static void test_odd_programs(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_conditions),   cmocka_unit_test(test_asserts), cmocka_unit_test(test_scalars),
-        cmocka_unit_test(test_messages),     cmocka_unit_test(test_guards),  cmocka_unit_test(test_calls),
-        cmocka_unit_test(test_parameters),   cmocka_unit_test(test_inputs),  cmocka_unit_test(test_families),
-        cmocka_unit_test(test_odd_programs),
+        cmocka_unit_test(test_conditions),      cmocka_unit_test(test_asserts),    cmocka_unit_test(test_scalars),
+        cmocka_unit_test(test_messages),        cmocka_unit_test(test_guards),     cmocka_unit_test(test_calls),
+        cmocka_unit_test(test_parameters),      cmocka_unit_test(test_inputs),     cmocka_unit_test(test_families),
+        cmocka_unit_test(test_words_of_guards), cmocka_unit_test(test_attributes), cmocka_unit_test(test_odd_programs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
