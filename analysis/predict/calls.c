@@ -21,22 +21,37 @@ const gg__argument *gg__argument_at(const gg__call *call, uint32_t position, con
 
 /* ---- parameters ------------------------------------------------------------------------------------------------------------- */
 
-static bool mentions(gg_str type, const char *word) {
-    return gg_str_contains(type, gg_str_from(word));
+/* torch.Tensor, Tensor, torch.LongTensor, …; no container of them, no class that is merely named alike. */
+static bool is_tensor_type(gg_str type) {
+    static const char *const names[] = {"Tensor",     "FloatTensor", "HalfTensor", "BFloat16Tensor", "DoubleTensor",
+                                        "LongTensor", "IntTensor",   "BoolTensor", "ByteTensor"};
+    type = gg_str_trim(type);
+    if (gg_str_starts_with(type, GG_STR("torch."))) type = gg_str_slice(type, 6, type.len);
+    for (size_t i = 0; i < GG_COUNT(names); i++)
+        if (gg_str_is(type, names[i])) return true;
+    return false;
+}
+
+/* Optional[T], T | None, None | T: T; else the type itself. */
+static gg_str without_none(gg_str type) {
+    gg_str optional = GG_STR("Optional["), typing = GG_STR("typing.");
+    if (gg_str_starts_with(type, typing)) type = gg_str_slice(type, typing.len, type.len);
+    if (gg_str_starts_with(type, optional) && gg_str_ends_with(type, GG_STR("]")))
+        return gg_str_slice(type, optional.len, type.len - 1);
+    size_t bar = gg_str_find(type, GG_STR("|"), 0);
+    if (bar == SIZE_MAX) return type;
+    gg_str left = gg_str_trim(gg_str_slice(type, 0, bar)), right = gg_str_trim(gg_str_slice(type, bar + 1, type.len));
+    return gg_str_is(right, "None") ? left : gg_str_is(left, "None") ? right : type;
 }
 
 /* What an annotation and a default say of a parameter that nobody passes. */
 static gg__value undeclared(gg__walk *w, gg_str type, const gg__value *given) {
     gg__value out = gg__of_kind(GG__UNKNOWN);
-    if (mentions(type, "Tensor") && !mentions(type, "[") && !mentions(type, "|")) {
+    if (type.len > 2 && (type.ptr[0] == '"' || type.ptr[0] == '\'')) type = gg_str_slice(type, 1, type.len - 1);
+    if (is_tensor_type(without_none(type))) {
         out = gg__tensor(GG__DTYPE_UNKNOWN);
         out.input = true;
-    } else if ((gg_str_starts_with(type, GG_STR("Optional[")) || mentions(type, "| None")) &&
-               mentions(type, "Tensor") && !mentions(type, "List") && !mentions(type, "Tuple") &&
-               !mentions(type, "Dict") && !mentions(type, "list[") && !mentions(type, "tuple[") &&
-               !mentions(type, "dict[") && !mentions(type, "Union")) {
-        out = gg__tensor(GG__DTYPE_UNKNOWN);
-        out.input = out.maybe_none = true;
+        out.maybe_none = !is_tensor_type(type);
     } else if (gg_str_is(type, "int")) {
         out = gg__number(GG__INT);
     } else if (gg_str_is(type, "float")) {

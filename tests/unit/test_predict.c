@@ -234,6 +234,32 @@ static void test_attributes(void **state) {
            "");
 }
 
+static void test_annotations(void **state) {
+    (void)state;
+    static const struct {
+        const char *type, *found;
+    } rows[] = {
+        {"torch.Tensor", "11 tensor-condition"},
+        {"torch.LongTensor", "11 tensor-condition"},
+        {"'torch.Tensor'", "11 tensor-condition"},
+        {"Optional[torch.Tensor]", "11 tensor-condition"},
+        {"torch.Tensor | None", "11 tensor-condition"},
+        {"None | torch.Tensor", "11 tensor-condition"},
+        {"List[torch.Tensor]", ""},
+        {"Union[torch.Tensor, int]", ""},
+        {"TensorDict", ""},
+        {"torch.Tensor | int", ""},
+        {"Optional[List[torch.Tensor]]", ""},
+        {"int", ""},
+    };
+    for (size_t i = 0; i < GG_COUNT(rows); i++) {
+        char source[1024];
+        snprintf(source, sizeof(source), MODEL "\n    def forward(self, x: %s):\n        return x if x > 0 else -x\n",
+                 rows[i].type);
+        expect(source, rows[i].found);
+    }
+}
+
 /* What the file's own example inputs say counts, also against the declarations. */
 static void test_inputs(void **state) {
     (void)state;
@@ -306,7 +332,8 @@ int main(void) {
         cmocka_unit_test(test_conditions),      cmocka_unit_test(test_asserts),    cmocka_unit_test(test_scalars),
         cmocka_unit_test(test_messages),        cmocka_unit_test(test_guards),     cmocka_unit_test(test_calls),
         cmocka_unit_test(test_parameters),      cmocka_unit_test(test_inputs),     cmocka_unit_test(test_families),
-        cmocka_unit_test(test_words_of_guards), cmocka_unit_test(test_attributes), cmocka_unit_test(test_odd_programs),
+        cmocka_unit_test(test_words_of_guards), cmocka_unit_test(test_attributes), cmocka_unit_test(test_annotations),
+        cmocka_unit_test(test_odd_programs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
