@@ -76,16 +76,25 @@ local function main()
   end)
   seen.trust_notes = table.concat(notes, "\n")
 
-  -- Save: a diagnostic with code and link.
-  local function breaks()
+  -- Before anything is captured the text alone tells it.
+  local function diagnostics(predicted)
     return vim.tbl_filter(function(d)
-      return d.source == "graphglue" and d.code ~= nil
+      return d.source == "graphglue" and d.code ~= nil and (d.message:find("(predicted", 1, true) ~= nil) == predicted
     end, vim.diagnostic.get(0))
   end
+  local function breaks()
+    return diagnostics(false)
+  end
+  wait("a prediction", function()
+    return #diagnostics(true) == 1
+  end)
+
+  -- Save: a diagnostic with code and link, in its place.
   vim.cmd("silent write")
   wait("a diagnostic", function()
     return #breaks() == 1
   end)
+  seen.predicted = #diagnostics(true)
   local found = breaks()[1]
   seen.code, seen.message = found.code, found.message
   seen.link = found.user_data.lsp.codeDescription.href
