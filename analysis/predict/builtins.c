@@ -32,7 +32,7 @@ static gg__value pairs_of(gg__walk *w, const gg__call *call, bool counted) {
     if (counted) items[count++] = gg__number(GG__INT);
     for (uint32_t i = 0; i < call->count && !(counted && i > 0); i++) {
         const gg__value *given = &call->arguments[i].value;
-        items[count++] = gg__element_of(w, given);
+        items[count++] = gg__element_of(given);
         bool runs = gg__truth_of(given) == GG__TRUE || given->kind == GG__TENSOR || given->kind == GG__MODULE;
         if (!runs) truth = GG__MAYBE;
     }
@@ -63,18 +63,18 @@ static gg__value is_instance(const gg__call *call) {
 /* map(f, xs): f is called, with an element. */
 static gg__value mapped(gg__walk *w, const gg__call *call) {
     if (call->count != 2) return gg__of_kind(GG__SEQUENCE);
-    gg__value element = gg__element_of(w, &call->arguments[1].value);
+    gg__value element = gg__element_of(&call->arguments[1].value);
     gg__argument argument = {.node = call->arguments[1].node, .value = element};
     gg__call inner = {.node = call->node, .callee = call->arguments[0].value, .arguments = &argument, .count = 1};
     return gg__sequence_of(w, gg__call_value(w, &inner));
 }
 
-static gg__value extreme(gg__walk *w, const gg__call *call) {
+static gg__value extreme(const gg__call *call) {
     bool tensor = false;
     gg__value out = gg__of_kind(GG__UNKNOWN);
     for (uint32_t i = 0; i < call->count; i++) {
         gg__value value = call->arguments[i].value;
-        if (value.kind == GG__SEQUENCE && call->count == 1) value = gg__element_of(w, &value);
+        if (value.kind == GG__SEQUENCE && call->count == 1) value = gg__element_of(&value);
         if (gg__is_tensor(&value)) {
             tensor = true;
             out = value;
@@ -122,14 +122,14 @@ gg__value gg__builtin_call(gg__walk *w, const gg__call *call, gg_str name) {
         if (value->kind == GG__SEQUENCE && !gg_str_is(name, "reversed") && !gg_str_is(name, "sorted") &&
             !gg_str_is(name, "set"))
             return *value;
-        gg__value out = gg__sequence_of(w, gg__element_of(w, value));
+        gg__value out = gg__sequence_of(w, gg__element_of(value));
         out.truth = value->kind == GG__TENSOR ? GG__TRUE : gg__truth_of(value);
         return out;
     }
-    if (gg_str_is(name, "next")) return value ? gg__element_of(w, value) : gg__of_kind(GG__UNKNOWN);
-    if (gg_str_is(name, "max") || gg_str_is(name, "min")) return extreme(w, call);
+    if (gg_str_is(name, "next")) return value ? gg__element_of(value) : gg__of_kind(GG__UNKNOWN);
+    if (gg_str_is(name, "max") || gg_str_is(name, "min")) return extreme(call);
     if (gg_str_is(name, "sum")) {
-        gg__value out = value ? gg__element_of(w, value) : gg__of_kind(GG__UNKNOWN);
+        gg__value out = value ? gg__element_of(value) : gg__of_kind(GG__UNKNOWN);
         out.constant = false;
         return out;
     }

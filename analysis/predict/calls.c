@@ -3,20 +3,20 @@
 
 enum { MAX_DEPTH = 12 };
 
-static gg_str text_of(gg__walk *w, TSNode node) {
-    return gg_node_text(w->tree, node);
-}
-
-const gg__argument *gg__argument_at(const gg__call *call, uint32_t position, const char *name) {
+static const gg__argument *argument_of(const gg__call *call, uint32_t position, gg_str name) {
     uint32_t at = 0;
     for (uint32_t i = 0; i < call->count; i++) {
         if (call->arguments[i].name.len) {
-            if (name && gg_str_is(call->arguments[i].name, name)) return &call->arguments[i];
+            if (gg_str_equal(call->arguments[i].name, name)) return &call->arguments[i];
         } else if (at++ == position) {
             return &call->arguments[i];
         }
     }
     return NULL;
+}
+
+const gg__argument *gg__argument_at(const gg__call *call, uint32_t position, const char *name) {
+    return argument_of(call, position, gg_str_from(name));
 }
 
 /* ---- parameters ------------------------------------------------------------------------------------------------------------- */
@@ -45,7 +45,7 @@ static gg_str without_none(gg_str type) {
 }
 
 /* What an annotation and a default say of a parameter that nobody passes. */
-static gg__value undeclared(gg__walk *w, gg_str type, const gg__value *given) {
+static gg__value undeclared(gg_str type, const gg__value *given) {
     gg__value out = gg__of_kind(GG__UNKNOWN);
     if (type.len > 2 && (type.ptr[0] == '"' || type.ptr[0] == '\'')) type = gg_str_slice(type, 1, type.len - 1);
     if (is_tensor_type(without_none(type))) {
@@ -70,7 +70,6 @@ static gg__value undeclared(gg__walk *w, gg_str type, const gg__value *given) {
     }
     if (given->kind == GG__NONE && gg__is_tensor(&out)) out.maybe_none = true;
     if (given->kind == GG__NONE && !gg__is_tensor(&out)) return gg__of_kind(GG__UNKNOWN);
-    (void)w;
     return out;
 }
 
@@ -86,7 +85,7 @@ static bool read_parameter(gg__walk *w, TSNode node, parameter *out) {
     gg__node type = gg__node_of(node);
     out->type = GG_STR_NULL;
     if (type == GG__NODE_typed_parameter || type == GG__NODE_typed_default_parameter)
-        out->type = text_of(w, GG__FIELD(node, type));
+        out->type = gg__text_of(w, GG__FIELD(node, type));
     if (type == GG__NODE_default_parameter || type == GG__NODE_typed_default_parameter) {
         out->name = GG__FIELD(node, name);
         out->given = GG__FIELD(node, value);
@@ -116,7 +115,7 @@ static void bind_parameters(gg__walk *w, const gg__value *function, const gg__ca
     for (uint32_t i = 0; i < nodes.len; i++) {
         parameter p;
         if (!read_parameter(w, nodes.items[i], &p)) continue;
-        gg_str name = text_of(w, p.name);
+        gg_str name = gg__text_of(w, p.name);
         if (own++ == 0 && function->self) {
             gg__scope_set(w, scope, name, *function->self);
             continue;
@@ -125,12 +124,7 @@ static void bind_parameters(gg__walk *w, const gg__value *function, const gg__ca
             gg__scope_set(w, scope, name, gg__of_kind(p.star ? GG__SEQUENCE : GG__MAPPING));
             continue;
         }
-        char named[128];
-        size_t n = name.len < sizeof(named) - 1 ? name.len : sizeof(named) - 1;
-        memcpy(named, name.ptr, n);
-        named[n] = '\0';
-        const gg__argument *given = gg__argument_at(call, position, named);
-        position++;
+        const gg__argument *given = argument_of(call, position++, name);
         if (given) {
             gg__scope_set(w, scope, name, given->value);
             continue;
@@ -139,7 +133,7 @@ static void bind_parameters(gg__walk *w, const gg__value *function, const gg__ca
         bool has_default = !ts_node_is_null(p.given);
         if (has_default) value = default_of(w, function, p.given);
         if (!has_default || call->splat || call->entry) {
-            value = undeclared(w, p.type, has_default ? &value : NULL);
+            value = undeclared(p.type, has_default ? &value : NULL);
             if (value.kind == GG__UNKNOWN && call->forward && !has_default && p.type.len == 0) {
                 value = gg__tensor(GG__DTYPE_UNKNOWN);
                 value.confirmed = GG_ARENA_NEW(w->arena, bool);
@@ -231,14 +225,13 @@ static gg__value super_method(gg__walk *w, gg_str name) {
 static gg__value eval_callee(gg__walk *w, TSNode node) {
     if (gg__node_of(node) == GG__NODE_attribute) {
         TSNode object = GG__FIELD(node, object);
-        if (gg__node_of(object) == GG__NODE_call && gg_str_is(text_of(w, GG__FIELD(object, function)), "super"))
-            return super_method(w, text_of(w, GG__FIELD(node, attribute)));
+        gg_str name = gg__text_of(w, GG__FIELD(node, attribute));
+        if (gg__node_of(object) == GG__NODE_call && gg_str_is(gg__text_of(w, GG__FIELD(object, function)), "super"))
+            return super_method(w, name);
         gg__value value = gg__eval(w, object);
-        if (gg__is_tensors_own(text_of(w, GG__FIELD(node, attribute)))) gg__confirm(&value);
-        if (gg__is_tensor(&value))
-            return (gg__value){
-                .kind = GG__METHOD, .path = text_of(w, GG__FIELD(node, attribute)), .of = gg__keep(w, value)};
-        return gg__attribute_of(w, &value, text_of(w, GG__FIELD(node, attribute)));
+        if (gg__is_tensors_own(name)) gg__confirm(&value);
+        if (gg__is_tensor(&value)) return (gg__value){.kind = GG__METHOD, .path = name, .of = gg__keep(w, value)};
+        return gg__attribute_of(w, &value, name);
     }
     return gg__eval(w, node);
 }
@@ -247,7 +240,7 @@ static gg__value eval_callee(gg__walk *w, TSNode node) {
 static void note_growth(gg__walk *w, const gg__call *call) {
     TSNode object = GG__FIELD(GG__FIELD(call->node, function), object);
     if (gg__node_of(object) != GG__NODE_identifier) return;
-    gg__value *list = gg__scope_find(w->frame->scope, text_of(w, object));
+    gg__value *list = gg__scope_find(w->frame->scope, gg__text_of(w, object));
     if (list == NULL || list->kind != GG__SEQUENCE) return;
     const gg__argument *added = gg__argument_at(call, 0, NULL);
     bool was_empty = list->items && list->item_count == 0;
@@ -300,13 +293,12 @@ gg__value gg__eval_call(gg__walk *w, TSNode node) {
             call.splat = call.splat || splat;
             if (splat) continue;
             arguments[call.count++] =
-                (gg__argument){.name = named ? text_of(w, GG__FIELD(parts.items[i], name)) : GG_STR_NULL,
+                (gg__argument){.name = named ? gg__text_of(w, GG__FIELD(parts.items[i], name)) : GG_STR_NULL,
                                .node = value,
                                .value = known};
         }
         call.arguments = arguments;
     }
-    for (size_t i = 0; gg__families[i]; i++)
-        if (gg__families[i]->on_call) gg__families[i]->on_call(w, &call);
+    GG__TELL(on_call, w, &call);
     return gg__call_value(w, &call);
 }

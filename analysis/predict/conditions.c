@@ -1,13 +1,8 @@
 /* Conditions: whether they hold, what follows where they do, and the values of `and`, `or` and `… if … else …`. */
 #include "analysis/predict/predict.h"
 
-static gg_str text_of(gg__walk *w, TSNode node) {
-    return gg_node_text(w->tree, node);
-}
-
 void gg__ask_truth(gg__walk *w, TSNode node, const gg__value *value) {
-    for (size_t i = 0; gg__families[i]; i++)
-        if (gg__families[i]->on_truth) gg__families[i]->on_truth(w, node, value);
+    GG__TELL(on_truth, w, node, value);
 }
 
 static gg__truth eval_condition(gg__walk *w, TSNode node);
@@ -16,24 +11,44 @@ static gg__truth negate(gg__truth truth) {
     return truth == GG__TRUE ? GG__FALSE : truth == GG__FALSE ? GG__TRUE : GG__MAYBE;
 }
 
-static gg__truth eval_boolean(gg__walk *w, TSNode node) {
-    bool is_and = gg_str_is(text_of(w, GG__FIELD(node, operator)), "and");
-    TSNode left_node = GG__FIELD(node, left), right_node = GG__FIELD(node, right);
-    gg__truth left = gg__eval_condition(w, left_node);
-    if (left == (is_and ? GG__FALSE : GG__TRUE)) return left;
-    const gg__guard *outer = w->guard;
-    gg__guard guard = {.outer = outer, .text = gg__node_words(w, left_node), .negated = !is_and};
-    gg__scope *before = w->frame->scope;
+static bool is_and(gg__walk *w, TSNode node) {
+    return gg_str_is(gg__text_of(w, GG__FIELD(node, operator)), "and");
+}
+
+/* What the right side of `and` or `or` is evaluated under, where the left one does not decide. */
+typedef struct right_side {
+    gg__guard guard;
+    const gg__guard *outer;
+    gg__scope *before;
+} right_side;
+
+static void enter_right(gg__walk *w, TSNode node, gg__truth left, right_side *right) {
+    TSNode left_node = GG__FIELD(node, left);
+    bool holds = is_and(w, node);
+    *right = (right_side){.guard = {.text = gg__node_words(w, left_node), .negated = !holds},
+                          .outer = w->guard,
+                          .before = w->frame->scope};
     if (left == GG__MAYBE) {
-        w->guard = &guard;
-        w->frame->scope = gg__scope_copy(w, before);
+        w->guard = &right->guard;
+        w->frame->scope = gg__scope_copy(w, right->before);
     }
-    gg__narrow(w, left_node, is_and);
-    gg__truth right = gg__eval_condition(w, right_node);
-    w->guard = outer;
-    w->frame->scope = before;
-    if (left != GG__MAYBE) return right;
-    return right == (is_and ? GG__FALSE : GG__TRUE) ? right : GG__MAYBE;
+    gg__narrow(w, left_node, holds);
+}
+
+static void leave_right(gg__walk *w, const right_side *right) {
+    w->guard = right->outer;
+    w->frame->scope = right->before;
+}
+
+static gg__truth eval_boolean(gg__walk *w, TSNode node) {
+    gg__truth deciding = is_and(w, node) ? GG__FALSE : GG__TRUE;
+    gg__truth left = gg__eval_condition(w, GG__FIELD(node, left));
+    if (left == deciding) return left;
+    right_side side;
+    enter_right(w, node, left, &side);
+    gg__truth right = gg__eval_condition(w, GG__FIELD(node, right));
+    leave_right(w, &side);
+    return left != GG__MAYBE || right == deciding ? right : GG__MAYBE;
 }
 
 gg__truth gg__eval_condition(gg__walk *w, TSNode node) {
@@ -64,7 +79,7 @@ static gg__truth eval_condition(gg__walk *w, TSNode node) {
 
 static gg__value *named(gg__walk *w, TSNode node) {
     if (gg__node_of(node) != GG__NODE_identifier) return NULL;
-    return gg__scope_own(w->frame->scope, text_of(w, node));
+    return gg__scope_own(w->frame->scope, gg__text_of(w, node));
 }
 
 /* `x is None` that holds, or does not. */
@@ -78,7 +93,7 @@ static void narrow_none(gg__value *value, bool is_none) {
 static bool is_none_test(gg__walk *w, TSNode node, TSNode *subject, bool *positive) {
     if (gg__node_of(node) != GG__NODE_comparison_operator || ts_node_named_child_count(node) != 2) return false;
     TSNode right = ts_node_named_child(node, 1);
-    gg_str op = text_of(w, GG__FIELD(node, operators));
+    gg_str op = gg__text_of(w, GG__FIELD(node, operators));
     if (gg__node_of(right) != GG__NODE_none) return false;
     *subject = ts_node_named_child(node, 0);
     *positive = gg_str_is(op, "is") || gg_str_is(op, "==");
@@ -96,7 +111,7 @@ void gg__narrow(gg__walk *w, TSNode node, bool holds) {
         gg__narrow(w, GG__FIELD(node, argument), !holds);
         return;
     case GG__NODE_boolean_operator:
-        if (gg_str_is(text_of(w, GG__FIELD(node, operator)), "and") != holds) return;
+        if (gg_str_is(gg__text_of(w, GG__FIELD(node, operator)), "and") != holds) return;
         gg__narrow(w, GG__FIELD(node, left), holds);
         gg__narrow(w, GG__FIELD(node, right), holds);
         return;
@@ -113,7 +128,7 @@ void gg__narrow(gg__walk *w, TSNode node, bool holds) {
     }
     case GG__NODE_call: { /* isinstance(x, torch.Tensor) */
         gg__nodes arguments = gg__children(GG__FIELD(node, arguments), w->arena);
-        if (!gg_str_is(text_of(w, GG__FIELD(node, function)), "isinstance") || arguments.len != 2) return;
+        if (!gg_str_is(gg__text_of(w, GG__FIELD(node, function)), "isinstance") || arguments.len != 2) return;
         gg__value *value = named(w, arguments.items[0]);
         w->quiet++;
         gg__value type = gg__eval(w, arguments.items[1]);
@@ -137,7 +152,7 @@ gg__value gg__eval_ternary(gg__walk *w, TSNode node) {
     gg__truth known = gg__eval_condition(w, condition);
     if (known != GG__MAYBE) return gg__eval(w, parts.items[known == GG__TRUE ? 0 : 2]);
     const gg__guard *outer = w->guard;
-    gg__guard guard = {.outer = outer, .text = gg__node_words(w, condition)};
+    gg__guard guard = {.text = gg__node_words(w, condition)};
     gg__scope *before = w->frame->scope;
     gg__value values[2];
     for (int i = 0; i < 2; i++) {
@@ -154,25 +169,17 @@ gg__value gg__eval_ternary(gg__walk *w, TSNode node) {
 
 /* `a or b` as a value: one of the two. */
 gg__value gg__eval_boolean(gg__walk *w, TSNode node) {
-    bool is_and = gg_str_is(text_of(w, GG__FIELD(node, operator)), "and");
-    TSNode left_node = GG__FIELD(node, left);
-    gg__value left = gg__eval(w, left_node);
-    gg__ask_truth(w, left_node, &left);
+    bool both = is_and(w, node);
+    gg__value left = gg__eval(w, GG__FIELD(node, left));
+    gg__ask_truth(w, GG__FIELD(node, left), &left);
     gg__truth truth = gg__truth_of(&left);
-    if (truth == (is_and ? GG__FALSE : GG__TRUE)) return left;
-    const gg__guard *outer = w->guard;
-    gg__guard guard = {.outer = outer, .text = gg__node_words(w, left_node), .negated = !is_and};
-    gg__scope *before = w->frame->scope;
-    if (truth == GG__MAYBE) {
-        w->guard = &guard;
-        w->frame->scope = gg__scope_copy(w, before);
-    }
-    gg__narrow(w, left_node, is_and);
+    if (truth == (both ? GG__FALSE : GG__TRUE)) return left;
+    right_side side;
+    enter_right(w, node, truth, &side);
     gg__value right = gg__eval(w, GG__FIELD(node, right));
-    w->guard = outer;
-    w->frame->scope = before;
+    leave_right(w, &side);
     if (truth != GG__MAYBE) return right;
-    if (!is_and) left.maybe_none = false; /* what is None is not chosen */
+    if (!both) left.maybe_none = false; /* what is None is not chosen */
     if (left.kind == GG__NUMBER && right.kind == GG__NUMBER)
         return gg__number(left.dtype == right.dtype ? left.dtype : GG__DTYPE_UNKNOWN);
     return gg__join(left, right);

@@ -5,10 +5,6 @@
 
 enum { MAX_STEPS = 400000, MAX_NESTING = 300 };
 
-static gg_str text_of(gg__walk *w, TSNode node) {
-    return gg_node_text(w->tree, node);
-}
-
 bool gg__may_go_on(gg__walk *w) {
     return w->nesting < MAX_NESTING && ++w->steps <= MAX_STEPS;
 }
@@ -24,7 +20,7 @@ static gg__value eval_display(gg__walk *w, TSNode node) {
         bool splat = gg__node_of(parts.items[i]) == GG__NODE_list_splat;
         items[i] = gg__eval(w, splat ? ts_node_named_child(parts.items[i], 0) : parts.items[i]);
         if (splat) {
-            items[i] = gg__element_of(w, &items[i]);
+            items[i] = gg__element_of(&items[i]);
             known = false;
         }
         out.of = gg__keep(w, out.of ? gg__join(*out.of, items[i]) : items[i]);
@@ -53,8 +49,7 @@ static gg__value eval_dictionary(gg__walk *w, TSNode node) {
     return out;
 }
 
-gg__value gg__element_of(gg__walk *w, const gg__value *iterable) {
-    (void)w;
+gg__value gg__element_of(const gg__value *iterable) {
     switch (iterable->kind) {
     case GG__SEQUENCE:
         return iterable->of ? *iterable->of : gg__of_kind(GG__UNKNOWN);
@@ -86,13 +81,13 @@ static gg__value eval_comprehension(gg__walk *w, TSNode node) {
         if (type == GG__NODE_for_in_clause) {
             gg__value iterable = gg__eval(w, GG__FIELD(parts.items[i], right));
             runs = runs && (gg__truth_of(&iterable) == GG__TRUE || iterable.kind == GG__TENSOR);
-            gg__bind(w, GG__FIELD(parts.items[i], left), gg__element_of(w, &iterable));
+            gg__bind(w, GG__FIELD(parts.items[i], left), gg__element_of(&iterable));
         } else if (type == GG__NODE_if_clause) {
             gg__truth truth = gg__eval_condition(w, ts_node_named_child(parts.items[i], 0));
             runs = runs && truth == GG__TRUE;
         }
     }
-    gg__guard guard = {.outer = outer, .text = GG_STR("the comprehension has elements")};
+    gg__guard guard = {.text = GG_STR("the comprehension has elements")};
     if (!runs) w->guard = &guard;
     TSNode body = GG__FIELD(node, body);
     gg__value element;
@@ -118,8 +113,7 @@ static gg__value eval_subscript(gg__walk *w, TSNode node) {
     gg__value index = gg__of_kind(GG__UNKNOWN);
     for (uint32_t i = 1; i < parts.len; i++) {
         index = gg__eval(w, parts.items[i]);
-        for (size_t f = 0; gg__families[f]; f++)
-            if (gg__families[f]->on_subscript) gg__families[f]->on_subscript(w, node, &object, &index, false);
+        GG__TELL(on_subscript, w, node, &object, &index, false);
     }
     bool slices = parts.len == 2 && gg__node_of(parts.items[1]) == GG__NODE_slice;
     switch (object.kind) {
@@ -140,9 +134,9 @@ static gg__value eval_subscript(gg__walk *w, TSNode node) {
             int64_t at = index.integer < 0 ? index.integer + object.item_count : index.integer;
             if (at >= 0 && at < object.item_count) return object.items[at];
         }
-        return gg__element_of(w, &object);
+        return gg__element_of(&object);
     case GG__MODULE:
-        return slices ? object : gg__element_of(w, &object);
+        return slices ? object : gg__element_of(&object);
     case GG__MAPPING:
         return object.of ? *object.of : gg__of_kind(GG__UNKNOWN);
     default:
@@ -173,7 +167,7 @@ static gg__value eval_string(gg__walk *w, TSNode node) {
 
 static gg__value eval_unary(gg__walk *w, TSNode node) {
     gg__value value = gg__eval(w, GG__FIELD(node, argument));
-    if (value.constant && gg_str_is(text_of(w, GG__FIELD(node, operator)), "-")) value.integer = -value.integer;
+    if (value.constant && gg_str_is(gg__text_of(w, GG__FIELD(node, operator)), "-")) value.integer = -value.integer;
     value.input = false;
     value.maybe_none = false;
     return value;
@@ -182,7 +176,7 @@ static gg__value eval_unary(gg__walk *w, TSNode node) {
 static gg__value eval_integer(gg__walk *w, TSNode node) {
     gg__value out = gg__number(GG__INT);
     char digits[24];
-    gg_str text = text_of(w, node);
+    gg_str text = gg__text_of(w, node);
     if (text.len >= sizeof(digits)) return out;
     memcpy(digits, text.ptr, text.len);
     digits[text.len] = '\0';
@@ -193,7 +187,7 @@ static gg__value eval_integer(gg__walk *w, TSNode node) {
 }
 
 static gg__value eval_name(gg__walk *w, TSNode node) {
-    gg_str name = text_of(w, node);
+    gg_str name = gg__text_of(w, node);
     const gg__value *found = gg__scope_find(w->frame->scope, name);
     if (found) return *found;
     if (gg__is_builtin(name)) return gg__dotted(gg_arena_printf(w->arena, "builtins.%.*s", GG_STR_ARG(name)));
@@ -202,10 +196,9 @@ static gg__value eval_name(gg__walk *w, TSNode node) {
 
 static gg__value eval_attribute(gg__walk *w, TSNode node) {
     gg__value object = gg__eval(w, GG__FIELD(node, object));
-    gg_str name = text_of(w, GG__FIELD(node, attribute));
+    gg_str name = gg__text_of(w, GG__FIELD(node, attribute));
     if (gg__is_tensors_own(name)) gg__confirm(&object);
-    for (size_t i = 0; gg__families[i]; i++)
-        if (gg__families[i]->on_attribute) gg__families[i]->on_attribute(w, node, &object, name);
+    GG__TELL(on_attribute, w, node, &object, name);
     return gg__attribute_of(w, &object, name);
 }
 
@@ -233,8 +226,7 @@ static gg__value eval_slice(gg__walk *w, TSNode node) {
 }
 
 static gg__value eval_yield(gg__walk *w, TSNode node) {
-    for (size_t i = 0; gg__families[i]; i++)
-        if (gg__families[i]->on_statement) gg__families[i]->on_statement(w, node, GG__NODE_yield);
+    GG__TELL(on_statement, w, node, GG__NODE_yield);
     if (w->yields)
         gg_list_push(w->yields, gg__eval(w, ts_node_named_child(node, 0)));
     else

@@ -3,10 +3,6 @@
 
 enum { MAX_BASES = 8 };
 
-static gg_str text_of(gg__walk *w, TSNode node) {
-    return gg_node_text(w->tree, node);
-}
-
 /* ---- imports ------------------------------------------------------------------------------------------------------------ */
 
 static void import_name(gg__walk *w, gg_str prefix, TSNode node) {
@@ -14,9 +10,9 @@ static void import_name(gg__walk *w, gg_str prefix, TSNode node) {
     gg_str alias = GG_STR_NULL;
     if (gg__node_of(node) == GG__NODE_aliased_import) {
         name = GG__FIELD(node, name);
-        alias = text_of(w, GG__FIELD(node, alias));
+        alias = gg__text_of(w, GG__FIELD(node, alias));
     }
-    gg_str path = text_of(w, name);
+    gg_str path = gg__text_of(w, name);
     if (prefix.len) {
         gg_str whole = gg_arena_printf(w->arena, "%.*s.%.*s", GG_STR_ARG(prefix), GG_STR_ARG(path));
         gg__scope_set(w, w->frame->scope, alias.len ? alias : path, gg__dotted(whole));
@@ -30,7 +26,7 @@ static void import_name(gg__walk *w, gg_str prefix, TSNode node) {
 void gg__walk_import(gg__walk *w, TSNode statement) {
     gg_str prefix = GG_STR_NULL;
     TSNode from = GG__FIELD(statement, module_name);
-    if (!ts_node_is_null(from)) prefix = text_of(w, from);
+    if (!ts_node_is_null(from)) prefix = gg__text_of(w, from);
     gg__nodes parts = gg__children(statement, w->arena);
     for (uint32_t i = 0; i < parts.len; i++) {
         gg__node type = gg__node_of(parts.items[i]);
@@ -85,12 +81,13 @@ static TSNode undecorated(TSNode node) {
 }
 
 TSNode gg__method_in(gg__walk *w, TSNode definition, gg__scope *scope, gg_str name, unsigned depth) {
-    TSNode none = {{0}, NULL, NULL};
+    TSNode none = {0};
     if (!gg__may_go_on(w)) return none;
     gg__nodes body = gg__children(GG__FIELD(definition, body), w->arena);
     for (uint32_t i = 0; i < body.len; i++) {
         TSNode node = undecorated(body.items[i]);
-        if (gg__node_of(node) == GG__NODE_function_definition && gg_str_equal(text_of(w, GG__FIELD(node, name)), name))
+        if (gg__node_of(node) == GG__NODE_function_definition &&
+            gg_str_equal(gg__text_of(w, GG__FIELD(node, name)), name))
             return node;
     }
     gg__value bases[MAX_BASES];
@@ -113,7 +110,7 @@ static void walk_class_body(gg__walk *w, gg__object *object) {
             continue;
         TSNode left = GG__FIELD(assignment, left);
         if (gg__node_of(left) == GG__NODE_identifier)
-            gg__scope_set(w, object->attributes, text_of(w, left), gg__eval(w, GG__FIELD(assignment, right)));
+            gg__scope_set(w, object->attributes, gg__text_of(w, left), gg__eval(w, GG__FIELD(assignment, right)));
     }
 }
 
@@ -147,7 +144,7 @@ static bool has_decorator(gg__walk *w, TSNode function, const char *name) {
     gg__nodes parts = gg__children(parent, w->arena);
     for (uint32_t i = 0; i < parts.len; i++)
         if (gg__node_of(parts.items[i]) == GG__NODE_decorator &&
-            gg_str_ends_with(text_of(w, ts_node_named_child(parts.items[i], 0)), gg_str_from(name)))
+            gg_str_ends_with(gg__text_of(w, ts_node_named_child(parts.items[i], 0)), gg_str_from(name)))
             return true;
     return false;
 }

@@ -3,10 +3,6 @@
 
 #include <stdlib.h>
 
-static gg_str text_of(gg__walk *w, TSNode node) {
-    return gg_node_text(w->tree, node);
-}
-
 static gg__dtype promoted(const gg__value *a, const gg__value *b, gg_str op) {
     if (gg_str_is(op, "/")) return GG__FLOAT;
     gg__dtype x = a->dtype, y = b->dtype;
@@ -20,13 +16,12 @@ static gg__dtype promoted(const gg__value *a, const gg__value *b, gg_str op) {
 }
 
 static void tell_operator(gg__walk *w, TSNode node, gg_str op, const gg__value *a, const gg__value *b) {
-    for (size_t i = 0; gg__families[i]; i++)
-        if (gg__families[i]->on_operator) gg__families[i]->on_operator(w, node, op, a, b);
+    GG__TELL(on_operator, w, node, op, a, b);
 }
 
 gg__value gg__eval_binary(gg__walk *w, TSNode node) {
     gg__value a = gg__eval(w, GG__FIELD(node, left)), b = gg__eval(w, GG__FIELD(node, right));
-    gg_str op = text_of(w, GG__FIELD(node, operator));
+    gg_str op = gg__text_of(w, GG__FIELD(node, operator));
     tell_operator(w, node, op, &a, &b);
     if (gg__is_tensor(&a) || gg__is_tensor(&b)) {
         if ((gg__is_tensor(&a) ? b.kind : a.kind) == GG__STRING) return gg__of_kind(GG__STRING);
@@ -84,8 +79,7 @@ static gg__truth none_test(const gg__value *value, bool positive) {
     return (value->kind == GG__NONE) == positive ? GG__TRUE : GG__FALSE;
 }
 
-static gg__value compare(gg__walk *w, const gg__value *a, const gg__value *b, gg_str op) {
-    (void)w;
+static gg__value compare(const gg__value *a, const gg__value *b, gg_str op) {
     bool is = gg_str_is(op, "is"), is_not = gg_str_is(op, "is not");
     if (is || is_not || ((gg_str_is(op, "==") || gg_str_is(op, "!=")) && b->kind == GG__NONE)) {
         if (b->kind == GG__NONE) return gg__truth_value(none_test(a, is || gg_str_is(op, "==")));
@@ -122,9 +116,9 @@ gg__value gg__eval_comparison(gg__walk *w, TSNode node) {
         TSNode child = ts_node_child(node, i);
         if (!ts_node_is_named(child)) {
             if (spelled[0].len)
-                spelled[1] = text_of(w, child);
+                spelled[1] = gg__text_of(w, child);
             else
-                spelled[0] = text_of(w, child);
+                spelled[0] = gg__text_of(w, child);
             continue;
         }
         if (gg__node_of(child) == GG__NODE_comment) continue;
@@ -135,7 +129,7 @@ gg__value gg__eval_comparison(gg__walk *w, TSNode node) {
             if (gg_str_is(spelled[0], "is") && gg_str_is(spelled[1], "not")) op = GG_STR("is not");
             if (done++) gg__ask_truth(w, node, &out);
             tell_operator(w, node, op, &left, &right);
-            out = compare(w, &left, &right, op);
+            out = compare(&left, &right, op);
         }
         left = right;
         first = false;

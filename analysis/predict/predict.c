@@ -13,14 +13,14 @@ static const struct rule_row {
 #undef RULE
 };
 
-static gg_str text_of(gg__walk *w, TSNode node) {
+/* ---- findings ------------------------------------------------------------------------------------------------------------------ */
+
+gg_str gg__text_of(gg__walk *w, TSNode node) {
     return gg_node_text(w->tree, node);
 }
 
-/* ---- findings ------------------------------------------------------------------------------------------------------------------ */
-
 gg_str gg__node_words(gg__walk *w, TSNode node) {
-    gg_str text = text_of(w, node);
+    gg_str text = gg__text_of(w, node);
     gg_buf out;
     gg_buf_init(&out, MAX_WORDS_BYTES * 4);
     for (size_t i = 0; i < text.len && out.len < MAX_WORDS_BYTES; i++) {
@@ -241,9 +241,10 @@ static void run_compiled(gg__walk *w, const gg__values *covered) {
         gg__nodes parts = gg__children(parent, w->arena);
         bool compiled = false;
         for (uint32_t k = 0; k < parts.len; k++)
-            compiled = compiled || gg_str_starts_with(text_of(w, parts.items[k]), GG_STR("@torch.compile"));
+            compiled = compiled || gg_str_starts_with(gg__text_of(w, parts.items[k]), GG_STR("@torch.compile"));
         gg__call call = {.node = value.node, .callee = value, .entry = true, .forward = true};
-        if (compiled && !gg_str_contains(text_of(w, parts.items[0]), GG_STR("compiler.disable"))) run_entry(w, &call);
+        if (compiled && !gg_str_contains(gg__text_of(w, parts.items[0]), GG_STR("compiler.disable")))
+            run_entry(w, &call);
     }
 }
 

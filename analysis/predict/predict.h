@@ -80,7 +80,6 @@ typedef struct gg__object {
 
 /* A condition that must hold for what is being walked to run. */
 typedef struct gg__guard {
-    const struct gg__guard *outer;
     gg_str text;  /* as the user wrote it, or words */
     bool negated; /* … must not hold */
 } gg__guard;
@@ -161,7 +160,7 @@ void gg__bind(gg__walk *w, TSNode target, gg__value value);
 /* ---- expressions.c */
 bool gg__may_go_on(gg__walk *w); /* neither nested too deeply nor at it for too long; counts a step */
 gg__value gg__eval(gg__walk *w, TSNode node);
-gg__value gg__element_of(gg__walk *w, const gg__value *iterable);
+gg__value gg__element_of(const gg__value *iterable);
 /* ---- operators.c */
 gg__value gg__eval_binary(gg__walk *w, TSNode node);
 gg__value gg__eval_comparison(gg__walk *w, TSNode node);
@@ -198,6 +197,7 @@ const gg__argument *gg__argument_at(const gg__call *call, uint32_t position, con
 
 /* ---- torch.c, builtins.c: what a call gives */
 gg__value gg__tensor_method(gg__walk *w, const gg__call *call);
+bool gg__is_recurrent(gg_str path);   /* a class: nn.LSTM and the like */
 bool gg__is_tensors_own(gg_str name); /* an attribute or method that hardly anything else has */
 gg__value gg__tensor_attribute(gg__walk *w, const gg__value *tensor, gg_str name);
 gg__value gg__library_call(gg__walk *w, const gg__call *call);
@@ -222,10 +222,17 @@ typedef struct gg__family {
     void (*on_attribute)(gg__walk *w, TSNode node, const gg__value *object, gg_str name);
     void (*on_operator)(gg__walk *w, TSNode node, gg_str op, const gg__value *left, const gg__value *right);
 } gg__family;
-extern const gg__family *const gg__families[];
+extern const gg__family *const gg__families[]; /* ends with NULL */
+/* GG__TELL(on_truth, w, node, value): each family that has the hook. */
+#define GG__TELL(hook, ...)                                                        \
+    do {                                                                           \
+        for (size_t gg__i = 0; gg__families[gg__i]; gg__i++)                       \
+            if (gg__families[gg__i]->hook) gg__families[gg__i]->hook(__VA_ARGS__); \
+    } while (0)
 
 /* Notes a break at `node`.  `id`: NULL for the rule's own.  `because`: the tensor it rests on: where that is never confirmed to be one, it is conditional; NULL: none. */
 void gg__found(gg__walk *w, gg__rule rule, const char *id, TSNode node, const gg__value *because);
+gg_str gg__text_of(gg__walk *w, TSNode node);
 gg_str gg__node_words(gg__walk *w, TSNode node); /* its text in one line, shortened */
 
 #endif

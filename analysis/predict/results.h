@@ -13,11 +13,10 @@ typedef enum gg__result {
     GG__GIVES_REDUCED,  /* as GG__GIVES_PLAIN, with no dimension unless a dimension is named */
     GG__GIVES_REDUCED_BOOLEAN,
     GG__GIVES_REDUCED_INTEGER,
-    GG__GIVES_EXTREME, /* as GG__GIVES_REDUCED; with a dimension: values and indices */
-    GG__GIVES_TENSORS, /* a sequence of tensors */
-    GG__GIVES_PYTHON,  /* a Python number */
-    GG__GIVES_TRUTH,   /* a Python bool */
-    GG__GIVES_TRUE_NOW,
+    GG__GIVES_EXTREME,   /* as GG__GIVES_REDUCED; with a dimension: values and indices */
+    GG__GIVES_TENSORS,   /* a sequence of tensors */
+    GG__GIVES_PYTHON,    /* a Python number */
+    GG__GIVES_TRUTH,     /* a Python bool */
     GG__GIVES_FALSE_NOW, /* known while compiling */
     GG__GIVES_SIZE,      /* torch.Size; with a dimension a number */
     GG__GIVES_LIST,      /* a Python list */

@@ -3,16 +3,12 @@
 
 static gg__flow walk(gg__walk *w, TSNode node);
 
-static gg_str text_of(gg__walk *w, TSNode node) {
-    return gg_node_text(w->tree, node);
-}
-
 /* ---- binding ---------------------------------------------------------------------------------------------------------- */
 
 static void bind_parts(gg__walk *w, TSNode target, const gg__value *value) {
     gg__nodes parts = gg__children(target, w->arena);
     for (uint32_t i = 0; i < parts.len; i++) {
-        gg__value part = gg__element_of(w, value);
+        gg__value part = gg__element_of(value);
         bool star = gg__node_of(parts.items[i]) == GG__NODE_list_splat_pattern;
         if (value->kind == GG__SEQUENCE && value->items && i < value->item_count && !star) part = value->items[i];
         gg__bind(w, parts.items[i], star ? gg__sequence_of(w, part) : part);
@@ -21,9 +17,8 @@ static void bind_parts(gg__walk *w, TSNode target, const gg__value *value) {
 
 static void store_attribute(gg__walk *w, TSNode target, gg__value value) {
     gg__value object = gg__eval(w, GG__FIELD(target, object));
-    gg_str name = text_of(w, GG__FIELD(target, attribute));
-    for (size_t i = 0; gg__families[i]; i++)
-        if (gg__families[i]->on_store) gg__families[i]->on_store(w, target, &object, name);
+    gg_str name = gg__text_of(w, GG__FIELD(target, attribute));
+    GG__TELL(on_store, w, target, &object, name);
     if (object.kind != GG__INSTANCE) return;
     const gg__value *before = gg__scope_own(object.object->attributes, name);
     if (before && w->guard) value = gg__join(*before, value);
@@ -35,21 +30,20 @@ static void store_item(gg__walk *w, TSNode target) {
     gg__value index = gg__eval(w, GG__FIELD(target, subscript));
     TSNode name = GG__FIELD(target, value);
     gg__value *held =
-        gg__node_of(name) == GG__NODE_identifier ? gg__scope_find(w->frame->scope, text_of(w, name)) : NULL;
+        gg__node_of(name) == GG__NODE_identifier ? gg__scope_find(w->frame->scope, gg__text_of(w, name)) : NULL;
     if (held && (held->kind == GG__MAPPING || held->kind == GG__SEQUENCE)) { /* it holds something else now too */
         held->of = NULL;
         held->items = NULL;
         held->item_count = 0;
         held->truth = GG__MAYBE;
     }
-    for (size_t i = 0; gg__families[i]; i++)
-        if (gg__families[i]->on_subscript) gg__families[i]->on_subscript(w, target, &object, &index, true);
+    GG__TELL(on_subscript, w, target, &object, &index, true);
 }
 
 void gg__bind(gg__walk *w, TSNode target, gg__value value) {
     switch (gg__node_of(target)) {
     case GG__NODE_identifier:
-        gg__scope_set(w, w->frame->scope, text_of(w, target), value);
+        gg__scope_set(w, w->frame->scope, gg__text_of(w, target), value);
         break;
     case GG__NODE_pattern_list:
     case GG__NODE_tuple_pattern:
@@ -117,7 +111,7 @@ static gg_str guard_words(gg__walk *w, TSNode condition, bool negated) {
 
 /* A block under a condition that may not hold. */
 static gg__flow walk_guarded(gg__walk *w, TSNode condition, bool holds, TSNode block, gg__truth known) {
-    gg__guard guard = {.outer = w->guard, .text = known == GG__MAYBE ? guard_words(w, condition, !holds) : GG_STR_NULL};
+    gg__guard guard = {.text = known == GG__MAYBE ? guard_words(w, condition, !holds) : GG_STR_NULL};
     const gg__guard *outer = w->guard;
     if (known == GG__MAYBE) w->guard = &guard;
     gg__narrow(w, condition, holds);
@@ -146,8 +140,7 @@ static gg__flow walk_if_from(gg__walk *w, TSNode clause, gg__nodes parts, uint32
     gg__flow then = walk_guarded(w, condition, true, block, known);
     taken = w->frame->scope;
     w->frame->scope = gg__scope_copy(w, before);
-    w->guard = outer;
-    gg__guard guard = {.outer = outer, .text = guard_words(w, condition, true)};
+    gg__guard guard = {.text = guard_words(w, condition, true)};
     w->guard = &guard;
     gg__narrow(w, condition, false);
     gg__flow other = walk_alternatives(w, parts, next);
@@ -193,8 +186,7 @@ static void walk_body(gg__walk *w, TSNode node, TSNode left, const gg__value *it
     gg__scope *before = frame->scope;
     const gg__guard *outer = w->guard;
     TSNode body = GG__FIELD(node, body);
-    gg__guard guard = {.outer = outer,
-                       .text = ts_node_is_null(condition)
+    gg__guard guard = {.text = ts_node_is_null(condition)
                                    ? gg_arena_printf(w->arena, "the loop over %.*s runs",
                                                      GG_STR_ARG(gg__node_words(w, GG__FIELD(node, right))))
                                    : guard_words(w, condition, false)};
@@ -205,7 +197,7 @@ static void walk_body(gg__walk *w, TSNode node, TSNode left, const gg__value *it
         gg__scope *inside = gg__scope_copy(w, before);
         frame->scope = inside;
         w->quiet += round == 0;
-        if (iterable) gg__bind(w, left, gg__element_of(w, iterable));
+        if (iterable) gg__bind(w, left, gg__element_of(iterable));
         if (!ts_node_is_null(condition) && round == 1) gg__narrow(w, condition, true);
         (void)gg__walk_block(w, body);
         w->quiet -= round == 0;
@@ -214,10 +206,8 @@ static void walk_body(gg__walk *w, TSNode node, TSNode left, const gg__value *it
         if (round == 0 || !runs) {
             gg__scope_join(w, before, inside);
         } else {
-            gg__scope *after = gg__scope_copy(w, inside);
-            *before = *after;
+            *before = *inside;
         }
-        w->guard = runs ? outer : &guard;
     }
     frame->loops--;
     frame->skips_if = skips_if;
@@ -235,13 +225,13 @@ static bool surely_runs(const gg__value *iterable) {
 
 static gg__flow walk_for(gg__walk *w, TSNode node) {
     gg__value iterable = gg__eval(w, GG__FIELD(node, right));
-    TSNode none = {{0}, NULL, NULL};
+    TSNode none = {0};
     walk_body(w, node, GG__FIELD(node, left), &iterable, surely_runs(&iterable), none);
     return GG__FALLS;
 }
 
 static gg__flow walk_while(gg__walk *w, TSNode node) {
-    TSNode condition = GG__FIELD(node, condition), none = {{0}, NULL, NULL};
+    TSNode condition = GG__FIELD(node, condition), none = {0};
     w->frame->loops++;
     gg__truth known = gg__eval_condition(w, condition);
     w->frame->loops--;
@@ -254,8 +244,7 @@ static gg__flow walk_while(gg__walk *w, TSNode node) {
 
 static gg__flow walk_try(gg__walk *w, TSNode node) {
     gg__scope *before = gg__scope_copy(w, w->frame->scope);
-    const gg__guard *outer = w->guard;
-    gg__guard guard = {.outer = outer, .text = GG_STR("an exception is raised")};
+    gg__guard guard = {.text = GG_STR("an exception is raised")};
     gg__flow flow = gg__walk_block(w, GG__FIELD(node, body));
     gg__nodes parts = gg__children(node, w->arena);
     for (uint32_t i = 1; i < parts.len; i++) {
@@ -288,15 +277,14 @@ static gg__flow walk_with(gg__walk *w, TSNode node) {
         if (gg__node_of(parts.items[i]) != GG__NODE_with_clause) continue;
         gg__nodes items = gg__children(parts.items[i], w->arena);
         for (uint32_t k = 0; k < items.len; k++) {
-            TSNode value = GG__FIELD(items.items[k], value), target = {{0}, NULL, NULL};
+            TSNode value = GG__FIELD(items.items[k], value), target = {0};
             if (gg__node_of(value) == GG__NODE_as_pattern) {
                 target = GG__FIELD(value, alias);
                 if (gg__node_of(target) == GG__NODE_as_pattern_target) target = ts_node_named_child(target, 0);
                 value = ts_node_named_child(value, 0);
             }
             gg__value context = gg__eval(w, value);
-            for (size_t f = 0; gg__families[f]; f++)
-                if (gg__families[f]->on_with) gg__families[f]->on_with(w, value, &context);
+            GG__TELL(on_with, w, value, &context);
             if (!ts_node_is_null(target)) gg__bind(w, target, gg__of_kind(GG__UNKNOWN));
         }
     }
@@ -304,13 +292,12 @@ static gg__flow walk_with(gg__walk *w, TSNode node) {
 }
 
 static gg__flow walk_match(gg__walk *w, TSNode node) {
-    gg__value subject = gg__eval(w, GG__FIELD(node, subject));
-    (void)subject;
+    (void)gg__eval(w, GG__FIELD(node, subject));
     gg__nodes cases = gg__children(GG__FIELD(node, body), w->arena);
     gg__scope *before = w->frame->scope;
     gg__scope *joined = NULL;
     const gg__guard *outer = w->guard;
-    gg__guard guard = {.outer = outer, .text = GG_STR("this case matches")};
+    gg__guard guard = {.text = GG_STR("this case matches")};
     for (uint32_t i = 0; i < cases.len; i++) {
         if (gg__node_of(cases.items[i]) != GG__NODE_case_clause) continue;
         w->frame->scope = gg__scope_copy(w, before);
@@ -332,7 +319,7 @@ static void define(gg__walk *w, TSNode node, const gg__value *decorated) {
     gg__value value = {
         .kind = type == GG__NODE_class_definition ? GG__CLASS : GG__FUNCTION, .node = node, .scope = w->frame->scope};
     if (decorated) value = *decorated;
-    gg__scope_set(w, w->frame->scope, text_of(w, GG__FIELD(node, name)), value);
+    gg__scope_set(w, w->frame->scope, gg__text_of(w, GG__FIELD(node, name)), value);
 }
 
 static void walk_decorated(gg__walk *w, TSNode node) {
@@ -351,8 +338,7 @@ static void walk_decorated(gg__walk *w, TSNode node) {
 static void walk_assert(gg__walk *w, TSNode node) {
     gg__nodes parts = gg__children(node, w->arena);
     if (parts.len == 0) return;
-    for (size_t i = 0; gg__families[i]; i++)
-        if (gg__families[i]->on_statement) gg__families[i]->on_statement(w, node, GG__NODE_assert_statement);
+    GG__TELL(on_statement, w, node, GG__NODE_assert_statement);
     gg__narrow(w, parts.items[0], true);
 }
 
@@ -381,8 +367,7 @@ static void walk_function(gg__walk *w, TSNode node) {
 }
 
 static void walk_class(gg__walk *w, TSNode node) {
-    for (size_t i = 0; gg__families[i]; i++)
-        if (gg__families[i]->on_statement) gg__families[i]->on_statement(w, node, GG__NODE_class_definition);
+    GG__TELL(on_statement, w, node, GG__NODE_class_definition);
     define(w, node, NULL);
 }
 

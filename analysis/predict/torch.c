@@ -49,9 +49,8 @@ static bool make_other(gg__walk *w, const gg__call *call, gg__result kind, const
     case GG__GIVES_TRUTH:
         *out = gg__number(GG__BOOL);
         return true;
-    case GG__GIVES_TRUE_NOW:
     case GG__GIVES_FALSE_NOW:
-        *out = gg__truth_value(kind == GG__GIVES_TRUE_NOW ? GG__TRUE : GG__FALSE);
+        *out = gg__truth_value(GG__FALSE);
         return true;
     case GG__GIVES_SIZE:
         *out = call->count ? gg__number(GG__INT) : gg__of_kind(GG__SHAPE);
@@ -164,17 +163,16 @@ static bool is_class_name(gg_str path) {
 }
 
 static gg__value new_module(gg__walk *w, const gg__call *call, gg_str path) {
-    if (gg_str_is(path, "torch.nn.Parameter") || gg_str_is(path, "torch.nn.parameter.Parameter")) {
-        gg__value parameter = gg__tensor(GG__FLOAT);
-        return parameter;
-    }
+    if (gg_str_is(path, "torch.nn.Parameter") || gg_str_is(path, "torch.nn.parameter.Parameter"))
+        return gg__tensor(GG__FLOAT);
     gg__value out = {.kind = GG__MODULE, .path = path};
     const gg__argument *first = gg__argument_at(call, 0, "modules");
-    if (gg_str_ends_with(path, GG_STR(".ModuleList")) && first) {
-        gg__value element = gg__element_of(w, &first->value);
-        out.of = gg__keep(w, element);
-    }
+    if (gg_str_ends_with(path, GG_STR(".ModuleList")) && first) out.of = gg__keep(w, gg__element_of(&first->value));
     return out;
+}
+
+bool gg__is_recurrent(gg_str path) {
+    return gg_str_is(path, "torch.nn.LSTM") || gg_str_is(path, "torch.nn.GRU") || gg_str_is(path, "torch.nn.RNN");
 }
 
 static gg__value call_module(gg__walk *w, const gg__call *call) {
@@ -184,8 +182,8 @@ static gg__value call_module(gg__walk *w, const gg__call *call) {
         !gg_str_is(path, "torch.nn.Sequential"))
         gg__confirm(&call->arguments[0].value);
     if (gg_str_is(path, "torch.nn.Identity") && call->count) return call->arguments[0].value;
-    if (gg_str_is(path, "torch.nn.LSTM") || gg_str_is(path, "torch.nn.GRU") || gg_str_is(path, "torch.nn.RNN") ||
-        gg_str_ends_with(path, GG_STR(".MultiheadAttention")) || gg_str_ends_with(path, GG_STR("LSTMCell")))
+    if (gg__is_recurrent(path) || gg_str_ends_with(path, GG_STR(".MultiheadAttention")) ||
+        gg_str_ends_with(path, GG_STR("LSTMCell")))
         return gg__sequence_of(w, tensor);
     if (gg_str_is(path, "torch.nn.Sequential")) tensor.dtype = GG__DTYPE_UNKNOWN;
     return tensor;
@@ -224,8 +222,7 @@ static gg__value torch_function(gg__walk *w, const gg__call *call, gg_str path) 
         const gg__argument *data = gg__argument_at(call, at, NULL);
         if (data) {
             gg__value element = data->value;
-            for (int depth = 0; element.kind == GG__SEQUENCE && depth < 8; depth++)
-                element = gg__element_of(w, &element);
+            for (int depth = 0; element.kind == GG__SEQUENCE && depth < 8; depth++) element = gg__element_of(&element);
             out.dtype = element.dtype;
             out.zero_dim = data->value.kind == GG__NUMBER && !gg_str_is(name, "full") && !gg_str_is(name, "arange");
         }
@@ -238,18 +235,14 @@ static gg__value torch_function(gg__walk *w, const gg__call *call, gg_str path) 
         if (gg_str_starts_with(name, gg_str_from(others[i]))) return gg__of_kind(GG__UNKNOWN);
     const gg__argument *first = gg__argument_at(call, 0, "input");
     const gg__value *operand = first && gg__is_tensor(&first->value) ? &first->value : NULL;
-    if (operand && !gg_str_is(name, "is_tensor") && !gg_str_is(name, "tensor") && !gg_str_is(name, "as_tensor"))
-        gg__confirm(operand);
+    if (operand && !gg_str_is(name, "is_tensor")) gg__confirm(operand);
     if (gg_str_is(name, "where") && call->count < 3) return gg__sequence_of(w, gg__tensor(GG__INT));
     if (gg_str_is(name, "cat") || gg_str_is(name, "stack")) {
-        gg__value element = first ? gg__element_of(w, &first->value) : gg__of_kind(GG__UNKNOWN);
+        gg__value element = first ? gg__element_of(&first->value) : gg__of_kind(GG__UNKNOWN);
         return gg__tensor(gg__is_tensor(&element) ? element.dtype : GG__DTYPE_UNKNOWN);
     }
     if (gg_str_ends_with(name, GG_STR("_like"))) kind = GG__GIVES_PLAIN;
-    gg__value out = make(w, call, kind, operand, 1);
-    gg__dtype dtype;
-    if (gg_str_ends_with(name, GG_STR("_like")) && given_dtype(call, &dtype)) out.dtype = dtype;
-    return out;
+    return make(w, call, kind, operand, 1);
 }
 
 static gg__value call_dotted(gg__walk *w, const gg__call *call) {
@@ -277,7 +270,7 @@ static gg__value call_dotted(gg__walk *w, const gg__call *call) {
 static void note_buffer(gg__walk *w, const gg__call *call) {
     const gg__argument *name = gg__argument_at(call, 0, "name"), *value = gg__argument_at(call, 1, "tensor");
     if (name == NULL || gg__node_of(name->node) != GG__NODE_string) return;
-    gg_str text = gg_node_text(w->tree, name->node);
+    gg_str text = gg__text_of(w, name->node);
     if (text.len < 3 || text.ptr[0] != text.ptr[text.len - 1]) return;
     gg__value held = value ? value->value : gg__of_kind(GG__UNKNOWN);
     gg__scope_set(w, call->callee.of->object->attributes, gg_str_slice(text, 1, text.len - 1), held);

@@ -16,31 +16,30 @@
     "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.linear = nn.Linear(4, " \
     "4)\n"
 
-static gg_str predict(const char *source, gg_arena *arena) {
+static gg_prediction_list predict(const char *source, gg_arena *arena, gg_tree **tree) {
     gg_text *text = NULL;
-    gg_tree *tree = NULL;
     assert_int_equal(gg_text_new(&text, gg_str_from(source), NULL), 0);
-    assert_int_equal(gg_tree_parse(&tree, text, NULL, NULL, 0, NULL, NULL), 0);
-    assert_false(gg_tree_has_error(tree));
-    gg_prediction_list list = gg_predict(tree, arena);
-    gg_str out = GG_STR("");
-    for (size_t i = 0; i < list.len; i++) {
-        const gg_prediction *p = &list.items[i];
-        unsigned line = gg_text_position(text, p->span.start, GG_UTF8).line + 1;
-        out = gg_arena_printf(arena, "%.*s%s%u %.*s%s", GG_STR_ARG(out), out.len ? ", " : "", line, GG_STR_ARG(p->rule),
-                              p->certain ? "" : "?");
-        assert_true(p->message.len > 0 && p->id.len == 6 && p->certain == (p->guard.len == 0));
-    }
-    gg_tree_unref(&tree);
+    assert_int_equal(gg_tree_parse(tree, text, NULL, NULL, 0, NULL, NULL), 0);
+    assert_false(gg_tree_has_error(*tree));
     gg_text_unref(&text);
-    return out;
+    return gg_predict(*tree, arena);
 }
 
 static void expect(const char *source, const char *expected) {
     gg_arena *arena = gg_arena_new();
-    gg_str found = predict(source, arena);
+    gg_tree *tree = NULL;
+    gg_prediction_list list = predict(source, arena, &tree);
+    gg_str found = GG_STR("");
+    for (size_t i = 0; i < list.len; i++) {
+        const gg_prediction *p = &list.items[i];
+        unsigned line = gg_text_position(gg_tree_text(tree), p->span.start, GG_UTF8).line + 1;
+        found = gg_arena_printf(arena, "%.*s%s%u %.*s%s", GG_STR_ARG(found), found.len ? ", " : "", line,
+                                GG_STR_ARG(p->rule), p->certain ? "" : "?");
+        assert_true(p->message.len > 0 && p->id.len == 6 && p->certain == (p->guard.len == 0));
+    }
     if (!gg_str_is(found, expected))
         fail_msg("%s\npredicted: %.*s\nexpected:  %s", source, GG_STR_ARG(found), expected);
+    gg_tree_unref(&tree);
     gg_arena_free(arena);
 }
 
@@ -138,15 +137,11 @@ static void test_guards(void **state) {
 
 static void expect_guard(const char *source, const char *guard) {
     gg_arena *arena = gg_arena_new();
-    gg_text *text = NULL;
     gg_tree *tree = NULL;
-    assert_int_equal(gg_text_new(&text, gg_str_from(source), NULL), 0);
-    assert_int_equal(gg_tree_parse(&tree, text, NULL, NULL, 0, NULL, NULL), 0);
-    gg_prediction_list list = gg_predict(tree, arena);
+    gg_prediction_list list = predict(source, arena, &tree);
     if (list.len != 1) fail_msg("%s\n%zu predictions", source, list.len);
     if (!gg_str_is(list.items[0].guard, guard)) fail_msg("%s\nguard: %.*s", source, GG_STR_ARG(list.items[0].guard));
     gg_tree_unref(&tree);
-    gg_text_unref(&text);
     gg_arena_free(arena);
 }
 

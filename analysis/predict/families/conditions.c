@@ -46,7 +46,7 @@ static const gg__call_row rows[] = {
 /* `1 in tensor`, `tensor in [tensor]` */
 static void on_operator(gg__walk *w, TSNode node, gg_str op, const gg__value *left, const gg__value *right) {
     if (!gg_str_is(op, "in") && !gg_str_is(op, "not in")) return;
-    gg__value element = gg__element_of(w, right);
+    gg__value element = gg__element_of(right);
     if (gg__is_tensor(right))
         gg__found(w, GG__RULE_ITEM, NULL, node, right);
     else if (right->kind == GG__SEQUENCE && gg__is_tensor(&element) && gg__is_tensor(left))
@@ -59,7 +59,7 @@ static void on_call(gg__walk *w, const gg__call *call) {
     gg_str name = gg_str_slice(call->callee.path, 9, call->callee.path.len);
     const gg__argument *first = gg__argument_at(call, 0, NULL);
     if (first == NULL) return;
-    gg__value element = gg__element_of(w, &first->value);
+    gg__value element = gg__element_of(&first->value);
     if (!gg__is_tensor(&element)) return;
     bool sequence = first->value.kind == GG__SEQUENCE;
     if (gg_str_is(name, "any") || gg_str_is(name, "all"))

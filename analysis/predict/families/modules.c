@@ -1,10 +1,6 @@
 /* Modules, parameters, classes and functions that cannot be traced as they are. */
 #include "analysis/predict/predict.h"
 
-static bool is_recurrent(gg_str path) {
-    return gg_str_is(path, "torch.nn.LSTM") || gg_str_is(path, "torch.nn.GRU") || gg_str_is(path, "torch.nn.RNN");
-}
-
 /* Layers that have parameters; nn.ReLU() may be made anywhere. */
 static bool has_parameters(gg_str path) {
     static const char *const names[] = {"Linear",
@@ -41,7 +37,8 @@ static bool has_parameters(gg_str path) {
 
 static void on_call(gg__walk *w, const gg__call *call) {
     const gg__value *callee = &call->callee;
-    if (callee->kind == GG__MODULE && is_recurrent(callee->path)) gg__found(w, GG__RULE_RNN, NULL, call->node, NULL);
+    if (callee->kind == GG__MODULE && gg__is_recurrent(callee->path))
+        gg__found(w, GG__RULE_RNN, NULL, call->node, NULL);
     if (callee->kind == GG__MODULE && gg_str_starts_with(callee->path, GG_STR("torch.jit.")))
         gg__found(w, GG__RULE_SCRIPTED, NULL, call->node, NULL);
     if (callee->kind == GG__DOTTED && has_parameters(callee->path))
@@ -51,7 +48,7 @@ static void on_call(gg__walk *w, const gg__call *call) {
         if (gg__node_of(parent) != GG__NODE_decorated_definition) return;
         gg__nodes parts = gg__children(parent, w->arena);
         for (uint32_t i = 0; i < parts.len; i++) {
-            gg_str text = gg_node_text(w->tree, parts.items[i]);
+            gg_str text = gg__text_of(w, parts.items[i]);
             if (gg__node_of(parts.items[i]) == GG__NODE_decorator &&
                 (gg_str_contains(text, GG_STR("compiler.disable")) || gg_str_contains(text, GG_STR("_dynamo.disable"))))
                 gg__found(w, GG__RULE_DISABLED, NULL, call->node, NULL);

@@ -64,7 +64,6 @@ static void on_call(gg__walk *w, const gg__call *call) {
 
 /* x[a:b] with a tensor as a bound; a list's index. */
 static void on_subscript(gg__walk *w, TSNode node, const gg__value *object, const gg__value *index, bool store) {
-    (void)index;
     (void)store;
     gg__nodes parts = gg__children(node, w->arena);
     for (uint32_t i = 1; i < parts.len; i++) {
