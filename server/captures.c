@@ -154,7 +154,7 @@ static void on_grouped(void *data) {
         gg_document_offer_tree(document, g->out->tree);
         gg_document_set_findings(document, g->out, c->changes.items, c->changes.len);
     } else {
-        gg_findings_unref(&g->out);
+        gg_findings_unref(c->session, &g->out);
     }
     json_decref(g->entries);
     gg_text_unref(&g->text);
@@ -174,8 +174,7 @@ static void on_grouped(void *data) {
         document->capture_again = false;
     }
     free_capture(c);
-    if (session->pulls && GG_HAS(session, PULL_REFRESH))
-        gg_request_take(session, "workspace/diagnostic/refresh", NULL, NULL, NULL);
+    gg_ask_to_pull(session);
     if (document && GG_HAS(session, LENS_REFRESH))
         gg_request_take(session, "workspace/codeLens/refresh", NULL, NULL, NULL);
     if (once_more) gg_capture_start(document);

@@ -38,7 +38,7 @@ typedef struct gg_findings {
 } gg_findings;
 
 gg_findings *gg_findings_ref(gg_findings *findings);
-void gg_findings_unref(gg_findings **findings);
+void gg_findings_unref(gg_session *session, gg_findings **findings);
 
 /* ---- changes, noted until what was made from the text before them is carried over -------------------------------------- */
 typedef struct gg_noted {

@@ -9,11 +9,11 @@ gg_findings *gg_findings_ref(gg_findings *findings) {
     return findings;
 }
 
-void gg_findings_unref(gg_findings **findings) {
+void gg_findings_unref(gg_session *session, gg_findings **findings) {
     gg_findings *f = *findings;
     *findings = NULL;
     if (f == NULL || --f->refs > 0) return;
-    gg_tree_unref(&f->tree);
+    gg_tree_drop(session, &f->tree);
     gg_text_unref(&f->text);
     gg_registry_source_unref(&f->registry);
     gg_arena_free(f->arena);
@@ -39,7 +39,7 @@ void gg__marks_carry(gg_document *document, gg_noted noted) {
 }
 
 void gg__marks_clear(gg_document *document) {
-    gg_findings_unref(&document->findings);
+    gg_findings_unref(document->session, &document->findings);
     gg_free(document->marks);
     document->marks = NULL;
 }

@@ -43,11 +43,11 @@ static void finish(gg_glue *glue, int error, const char *message, gg_str summary
     gg_progress_end(glue->progress);
     glue->done(glue->data, &result);
     glue->session->glues--;
-    gg_parse_input_clear(&glue->parse);
-    gg_findings_unref(&glue->findings);
+    gg_parse_input_clear(glue->session, &glue->parse);
+    gg_findings_unref(glue->session, &glue->findings);
     gg_edits_clear(&glue->edits);
     gg_text_unref(&glue->edited);
-    gg_tree_unref(&glue->tree);
+    gg_tree_drop(glue->session, &glue->tree);
     gg_arena_free(glue->arena);
     json_decref(glue->verdict);
     gg_free(glue->uri);

@@ -80,9 +80,9 @@ int gg_parse_input_run(const gg_parse_input *input, gg_tree **tree_out, gg_error
     return gg_tree_parse(tree_out, input->text, input->old, input->changes, input->change_count, input->cancel, err);
 }
 
-void gg_parse_input_clear(gg_parse_input *input) {
+void gg_parse_input_clear(gg_session *session, gg_parse_input *input) {
     gg_text_unref(&input->text);
-    gg_tree_unref(&input->old);
+    gg_tree_drop(session, &input->old);
     gg_free(input->changes);
 }
 

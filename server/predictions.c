@@ -6,8 +6,6 @@
 
 #include "server/session.h"
 
-enum { WARNING = 2, HINT = 4 };
-
 typedef struct gg_prediction_job {
     gg_session *session;
     gg_document *document; /* NULL: closed, or wholly changed */
@@ -42,13 +40,13 @@ static void carry(gg_predicted *p, size_t i, gg_noted noted) {
     if (!gg_span_carry(&p->spans[i], noted.change)) p->gone[i] = true;
 }
 
-static bool is_shown(const gg_predicted *p, size_t i) {
+bool gg_prediction_is_shown(const gg_predicted *p, size_t i) {
     return !p->gone[i] && !p->settled[i];
 }
 
 static size_t shown_count(const gg_predicted *p) {
     size_t n = 0;
-    for (size_t i = 0; p && i < p->list.len; i++) n += is_shown(p, i);
+    for (size_t i = 0; p && i < p->list.len; i++) n += gg_prediction_is_shown(p, i);
     return n;
 }
 
@@ -68,10 +66,8 @@ static gg_predicted *take(job *j) {
 }
 
 static void tell(gg_document *document) {
-    gg_session *session = document->session;
     gg_document_dirty(document);
-    if (session->pulls && GG_HAS(session, PULL_REFRESH))
-        gg_request_take(session, "workspace/diagnostic/refresh", NULL, NULL, NULL);
+    gg_ask_to_pull(document->session);
 }
 
 static void on_predicted(void *data) {
@@ -88,9 +84,8 @@ static void on_predicted(void *data) {
         if (before || shown_count(document->predicted)) tell(document);
         gg_predictions_update(j->session);
     }
-    gg_tree_drop(j->session, &j->parse.old);
+    gg_parse_input_clear(j->session, &j->parse);
     gg_tree_drop(j->session, &j->tree);
-    gg_parse_input_clear(&j->parse);
     gg_list_clear(&j->changes);
     gg_arena_free(j->arena);
     gg_free(j);
@@ -176,27 +171,7 @@ void gg__predictions_settle(gg_document *document) {
 const gg_prediction *gg_prediction_at(const gg_document *document, uint32_t offset) {
     const gg_predicted *p = document->predicted;
     for (size_t i = 0; p && i < p->list.len; i++)
-        if (is_shown(p, i) && p->spans[i].start <= offset && offset <= p->spans[i].end) return &p->list.items[i];
+        if (gg_prediction_is_shown(p, i) && p->spans[i].start <= offset && offset <= p->spans[i].end)
+            return &p->list.items[i];
     return NULL;
-}
-
-json_t *gg_diagnostic_of_prediction(const gg_document *document, size_t index) {
-    const gg_session *session = document->session;
-    const gg_predicted *p = document->predicted;
-    const gg_prediction *one = &p->list.items[index];
-    if (!is_shown(p, index)) return NULL;
-    gg_arena *arena = gg_arena_new();
-    gg_str said = one->certain ? gg_arena_printf(arena, "%.*s (predicted)", GG_STR_ARG(one->message))
-                               : gg_arena_printf(arena, "%.*s (predicted; only if: %.*s)", GG_STR_ARG(one->message),
-                                                 GG_STR_ARG(one->guard));
-    json_t *out =
-        json_pack("{s:o, s:i, s:s, s:s%, s:s%}", "range", gg_range_json(session, document->text, p->spans[index]),
-                  "severity", one->certain ? WARNING : HINT, "source", "graphglue", "code", one->id.ptr, one->id.len,
-                  "message", said.ptr, said.len);
-    if (GG_HAS(session, CODE_LINKS) || session->pulls) {
-        gg_str url = gg_explain_url(one->id, arena);
-        json_object_set_new(out, "codeDescription", json_pack("{s:s%}", "href", url.ptr, url.len));
-    }
-    gg_arena_free(arena);
-    return out;
 }

@@ -20,7 +20,7 @@ typedef struct gg_predicted {
 void gg_predictions_update(struct gg_session *session);
 void gg_predictions_set_wanted(struct gg_session *session, bool wanted);             /* the setting */
 const gg_prediction *gg_prediction_at(const gg_document *document, uint32_t offset); /* shown there; NULL: none */
-json_t *gg_diagnostic_of_prediction(const gg_document *document, size_t index);      /* NULL: it is not shown */
+bool gg_prediction_is_shown(const gg_predicted *predicted, size_t index);
 
 /* for documents.c and documents_marks.c */
 void gg__predictions_carry(gg_document *document, gg_noted noted);

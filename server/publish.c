@@ -31,6 +31,12 @@ static json_t *base(const gg_document *document, gg_mark mark, int severity, gg_
     return out;
 }
 
+static void add_link(const gg_session *session, json_t *diagnostic, gg_str id, gg_arena *arena) {
+    if (!GG_HAS(session, CODE_LINKS) && !session->pulls) return;
+    gg_str url = gg_explain_url(id, arena);
+    json_object_set_new(diagnostic, "codeDescription", json_pack("{s:s%}", "href", url.ptr, url.len));
+}
+
 json_t *gg_diagnostic_of_site(const gg_document *document, size_t index) {
     const gg_session *session = document->session;
     const gg_findings *f = document->findings;
@@ -39,10 +45,7 @@ json_t *gg_diagnostic_of_site(const gg_document *document, size_t index) {
     gg_str said = gg_explain_short(site, arena);
     if (!f->local[index]) said = gg_arena_printf(arena, "%.*s (in %.*s)", GG_STR_ARG(said), GG_STR_ARG(site->file));
     json_t *out = base(document, document->marks[index], f->local[index] ? WARNING : INFORMATION, site->id, said);
-    if (GG_HAS(session, CODE_LINKS) || session->pulls) {
-        gg_str url = gg_explain_url(site->id, arena);
-        json_object_set_new(out, "codeDescription", json_pack("{s:s%}", "href", url.ptr, url.len));
-    }
+    add_link(session, out, site->id, arena);
     if (GG_HAS(session, RELATED) || session->pulls) {
         json_t *list = related(session, site);
         if (json_array_size(list)) json_object_set(out, "relatedInformation", list);
@@ -54,10 +57,20 @@ json_t *gg_diagnostic_of_site(const gg_document *document, size_t index) {
 }
 
 static void add_predictions(const gg_document *document, json_t *array) {
-    for (size_t i = 0; document->predicted && i < document->predicted->list.len; i++) {
-        json_t *diagnostic = gg_diagnostic_of_prediction(document, i);
-        if (diagnostic) json_array_append_new(array, diagnostic);
+    const gg_predicted *predicted = document->predicted;
+    gg_arena *arena = gg_arena_new();
+    for (size_t i = 0; predicted && i < predicted->list.len; i++) {
+        const gg_prediction *p = &predicted->list.items[i];
+        if (!gg_prediction_is_shown(predicted, i)) continue;
+        gg_str said = p->certain ? gg_arena_printf(arena, "%.*s (predicted)", GG_STR_ARG(p->message))
+                                 : gg_arena_printf(arena, "%.*s (predicted; only if: %.*s)", GG_STR_ARG(p->message),
+                                                   GG_STR_ARG(p->guard));
+        gg_mark mark = {.span = predicted->spans[i]};
+        json_t *out = base(document, mark, p->certain ? WARNING : HINT, p->id, said);
+        add_link(document->session, out, p->id, arena);
+        json_array_append_new(array, out);
     }
+    gg_arena_free(arena);
 }
 
 json_t *gg_diagnostics_json(const gg_document *document) {
@@ -84,6 +97,10 @@ json_t *gg_diagnostics_json(const gg_document *document) {
     }
     add_predictions(document, array);
     return array;
+}
+
+void gg_ask_to_pull(gg_session *session) {
+    if (session->pulls) gg_request_take(session, "workspace/diagnostic/refresh", NULL, NULL, NULL);
 }
 
 /* A few at once, then one in EVERY_MS: a burst of edits is worth no burst of publications. */

@@ -161,7 +161,7 @@ typedef struct gg_parse_input {
 } gg_parse_input;
 gg_parse_input gg_parse_input_of(gg_document *document, const atomic_bool *cancel);
 int gg_parse_input_run(const gg_parse_input *input, gg_tree **tree_out, gg_error *err);
-void gg_parse_input_clear(gg_parse_input *input);
+void gg_parse_input_clear(gg_session *session, gg_parse_input *input);
 void gg_document_offer_tree(gg_document *document, const gg_tree *tree); /* kept when it is the text's */
 void gg_tree_drop(gg_session *session, gg_tree **tree);                  /* gg_tree_unref, of a large one in a job */
 
@@ -223,6 +223,7 @@ gg_str gg_inputs_words(const json_t *answer, gg_arena *arena);
 /* How long the next publication is to wait: not at all, unless there were many just now. */
 uint64_t gg_publish_delay_ms(const gg_session *session);
 void gg_publish_dirty(gg_session *session);
+void gg_ask_to_pull(gg_session *session); /* what a client that pulls has is out of date */
 json_t *gg_diagnostics_json(const gg_document *document);
 json_t *gg_diagnostic_of_site(const gg_document *document, size_t index);
 

@@ -159,8 +159,7 @@ static void open_files(check *c, gg_cli_file **out, size_t *out_count) {
     *out = gg_calloc(paths.len, sizeof(gg_cli_file));
     for (size_t i = 0; i < paths.len; i++) {
         gg_cli_file *file = &(*out)[i];
-        file->path = gg_str_dup(gg_str_from(paths.items[i].given));
-        file->absolute = gg_str_dup(gg_str_from(paths.items[i].absolute));
+        gg_cli_file_init(file, &paths.items[i]);
         open_file(file, c->args.stdin_filename != NULL);
     }
     gg_cli_paths_clear(&paths);

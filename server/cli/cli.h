@@ -80,7 +80,8 @@ void gg_cli_run_start(gg_cli_run *run); /* starts one worker and waits until it 
 const gg_python_choice *gg_cli_run_python(const gg_cli_run *run);
 const gg_registry *gg_cli_run_registry(gg_cli_run *run); /* NULL until a worker is ready, and without a run */
 void gg_cli_progress(gg_cli_run *run, const char *format, ...)
-    GG_PRINTF(2, 3); /* a line on a terminal's stderr; "" clears it */
+    GG_PRINTF(2, 3);                                               /* a line on a terminal's stderr; "" clears it */
+void gg_cli_file_init(gg_cli_file *file, const gg_cli_path *path); /* its names; no text yet */
 void gg_cli_file_clear(gg_cli_file *file);
 /* What a job's `done` frame says went wrong, in words; NULL when all went well.  The caller frees. */
 char *gg_cli_failure(const json_t *done);

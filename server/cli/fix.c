@@ -250,8 +250,8 @@ int gg_cli_fix(int argc, char **argv) {
     f.files = json_array();
     gg_cli_collect(&paths, &f.args);
     for (size_t i = 0; i < paths.len; i++) {
-        gg_cli_file file = {.path = gg_str_dup(gg_str_from(paths.items[i].given)),
-                            .absolute = gg_str_dup(gg_str_from(paths.items[i].absolute))};
+        gg_cli_file file;
+        gg_cli_file_init(&file, &paths.items[i]);
         fix_file(&f, &file);
         gg_cli_file_clear(&file);
     }

@@ -282,6 +282,11 @@ json_t *gg_cli_job(gg_cli_run *run, json_t *request_take, const char *op, const 
     return run->job_done;
 }
 
+void gg_cli_file_init(gg_cli_file *file, const gg_cli_path *path) {
+    *file = (gg_cli_file){.path = gg_str_dup(gg_str_from(path->given)),
+                          .absolute = gg_str_dup(gg_str_from(path->absolute))};
+}
+
 void gg_cli_file_clear(gg_cli_file *file) {
     gg_free(file->path);
     gg_free(file->absolute);

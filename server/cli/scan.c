@@ -17,6 +17,7 @@ typedef struct scanned {
 } scanned;
 
 struct corpus {
+    uv_loop_t loop;
     const gg_cli_args *args;
     scanned *files;
     size_t count, begun, told;
@@ -110,11 +111,9 @@ static void on_done(uv_work_t *work, int status) {
     begin_some(c);
 }
 
-static uv_loop_t loop;
-
 static void begin_some(corpus *c) {
     for (; c->begun < c->count && c->begun < c->told + AHEAD; c->begun++)
-        uv_queue_work(&loop, &c->files[c->begun].work, on_work, on_done);
+        uv_queue_work(&c->loop, &c->files[c->begun].work, on_work, on_done);
 }
 
 /* ---- all ------------------------------------------------------------------------------------------------------------------- */
@@ -126,8 +125,7 @@ static void add_files(corpus *c, const gg_cli_paths *paths) {
         scanned *s = &c->files[i];
         s->corpus = c;
         s->work.data = s;
-        s->file.path = gg_str_dup(gg_str_from(paths->items[i].given));
-        s->file.absolute = gg_str_dup(gg_str_from(paths->items[i].absolute));
+        gg_cli_file_init(&s->file, &paths->items[i]);
     }
 }
 
@@ -147,7 +145,7 @@ int gg_cli_scan(gg_cli_args *args) {
     unsigned processors = uv_available_parallelism();
     snprintf(threads, sizeof(threads), "%u", args->jobs ? args->jobs : processors);
     setenv("UV_THREADPOOL_SIZE", threads, 1);
-    uv_loop_init(&loop);
+    uv_loop_init(&c.loop);
     gg_cli_collect(&paths, args);
     add_files(&c, &paths);
     gg_cli_paths_clear(&paths);
@@ -155,8 +153,8 @@ int gg_cli_scan(gg_cli_args *args) {
     if (args->stdin_filename && c.count && gg_cli_read_stdin(&c.files[0].file.text, &err) != 0)
         c.files[0].file.error = gg_str_dup(gg_str_from(err.message));
     begin_some(&c);
-    uv_run(&loop, UV_RUN_DEFAULT);
-    uv_loop_close(&loop);
+    uv_run(&c.loop, UV_RUN_DEFAULT);
+    uv_loop_close(&c.loop);
     if (args->json) {
         json_t *out = gg_cli_head_json(NULL);
         json_object_set_new(out, "files", c.out);

@@ -68,9 +68,9 @@ static void on_looked_up(void *data) {
             for (size_t j = 0; j < l->offer_counts[i]; j++) json_array_append_new(actions, action(l, document, i, j));
         gg_call_reply_take(l->call, actions);
     }
-    gg_parse_input_clear(&l->parse);
-    gg_findings_unref(&l->findings);
-    gg_tree_unref(&l->tree);
+    gg_parse_input_clear(l->session, &l->parse);
+    gg_findings_unref(l->session, &l->findings);
+    gg_tree_drop(l->session, &l->tree);
     gg_free(l->uri);
     gg_free(l);
 }
