@@ -202,6 +202,8 @@ void gg_sources_put(gg_sources *sources, gg_str path, const gg_text *text,
                     const gg_tree *tree_or_null); /* takes refs */
 /* Borrowed until the sources are freed or the path is put again; NULL with err when it cannot be read or parsed. */
 const gg_tree *gg_sources_tree(gg_sources *sources, gg_str path, gg_error *err);
+/* The rule whose prediction is of this id and place, "" when there is none; a file is predicted once, when it is first asked about. */
+gg_str gg_sources_rule(gg_sources *sources, gg_str path, gg_span span, gg_str id);
 
 /* ---- break sites ---------------------------------------------------------------------------------------------------- */
 /* Breaks grouped by (file, exact range, id): what a user sees and mends. */
@@ -224,6 +226,7 @@ typedef struct gg_site {
     gg_str *entries;
     size_t entry_count; /* names of the entries that hit it */
     bool in_workspace;  /* false: it lies in a library; the editor marks the entry */
+    bool ignored;       /* a comment of its file says so */
     gg_str summary;     /* what gg_explain_short says; made while the tree is at hand */
 } gg_site;
 
@@ -263,6 +266,27 @@ typedef struct gg_prediction_list {
 /* What the entries of a file would meet: modules, compiled functions, what graphglue_inputs() and the like name.  From top to bottom; lives in
  * the arena.  Any thread. */
 gg_prediction_list gg_predict(const gg_tree *tree, gg_arena *arena);
+
+/* ---- comments that say what not to show ----------------------------------------------------------------------------------- */
+/* One `# graphglue: ignore`, `# graphglue: ignore[GB0170, logging]` or `# graphglue: ignore-file[…]`. */
+typedef struct gg_ignore {
+    gg_span span;  /* what it is about; of ignore-file from 0 to UINT32_MAX */
+    bool all;      /* whatever it is; else: */
+    gg_str *names; /* ids, as "GB0170", and rules, as predictions name them */
+    size_t count;
+    uint32_t list_end; /* where its list closes; 0: it has none */
+} gg_ignore;
+
+typedef struct gg_ignore_list {
+    gg_ignore *items;
+    size_t len;
+} gg_ignore_list;
+
+gg_ignore_list gg_ignores_of(const gg_tree *tree, gg_arena *arena); /* lives in the arena.  Any thread. */
+/* `rule` of a prediction, or of the one that foresaw a break; empty: none. */
+bool gg_is_ignored(const gg_ignore_list *list, gg_span span, gg_str id, gg_str rule);
+/* What to insert at *at, in an existing list or as a comment of its own, so that `id` at `span` is ignored; empty when there is no place. */
+gg_str gg_ignore_comment(const gg_tree *tree, gg_span span, gg_str id, gg_arena *arena, uint32_t *at);
 
 /* ---- explanations (GCM) ------------------------------------------------------------------------------------------------ */
 typedef struct gg_registry gg_registry; /* torch's graph_break_registry.json, read at run time */

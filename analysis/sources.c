@@ -5,8 +5,10 @@
 typedef struct source {
     char *path;
     size_t path_len;
-    gg_tree *tree;  /* NULL: it could not be read or parsed … */
-    gg_error error; /* … for this reason, which later callers get too */
+    gg_tree *tree;        /* NULL: it could not be read or parsed … */
+    gg_error error;       /* … for this reason, which later callers get too */
+    gg_arena *predicting; /* of `predicted`; NULL: not asked for */
+    gg_prediction_list predicted;
 } source;
 
 struct gg_sources {
@@ -22,6 +24,7 @@ void gg_sources_free(gg_sources *sources) {
     for (size_t i = 0; i < sources->list.len; i++) {
         gg_free(sources->list.items[i].path);
         gg_tree_unref(&sources->list.items[i].tree);
+        gg_arena_free(sources->list.items[i].predicting);
     }
     gg_list_clear(&sources->list);
     gg_free(sources);
@@ -42,11 +45,17 @@ static source *find_or_add(gg_sources *sources, gg_str path) {
     return &sources->list.items[sources->list.len - 1];
 }
 
+static void take_tree(source *s, gg_tree *tree) {
+    gg_tree_unref(&s->tree);
+    gg_arena_free(s->predicting);
+    s->predicting = NULL;
+    s->tree = tree;
+}
+
 static void parse_into(source *s, const gg_text *text) {
     gg_tree *tree = NULL;
     s->error.code = gg_tree_parse(&tree, text, NULL, NULL, 0, NULL, &s->error);
-    gg_tree_unref(&s->tree);
-    s->tree = tree;
+    take_tree(s, tree);
 }
 
 void gg_sources_put(gg_sources *sources, gg_str path, const gg_text *text, const gg_tree *tree_or_null) {
@@ -55,9 +64,7 @@ void gg_sources_put(gg_sources *sources, gg_str path, const gg_text *text, const
         parse_into(s, text);
         return;
     }
-    gg_tree *tree = gg_tree_ref(tree_or_null);
-    gg_tree_unref(&s->tree);
-    s->tree = tree;
+    take_tree(s, gg_tree_ref(tree_or_null));
 }
 
 const gg_tree *gg_sources_tree(gg_sources *sources, gg_str path, gg_error *err) {
@@ -71,4 +78,19 @@ const gg_tree *gg_sources_tree(gg_sources *sources, gg_str path, gg_error *err) 
     }
     if (s->tree == NULL) gg_fail(err, s->error.code, "%s", s->error.message);
     return s->tree;
+}
+
+gg_str gg_sources_rule(gg_sources *sources, gg_str path, gg_span span, gg_str id) {
+    const gg_tree *tree = gg_sources_tree(sources, path, NULL);
+    source *s = find(sources, path);
+    if (tree == NULL || s == NULL) return GG_STR_NULL;
+    if (s->predicting == NULL) {
+        s->predicting = gg_arena_new();
+        s->predicted = gg_predict(tree, s->predicting);
+    }
+    for (size_t i = 0; i < s->predicted.len; i++) {
+        const gg_prediction *p = &s->predicted.items[i];
+        if (gg_str_equal(p->id, id) && p->span.start <= span.end && p->span.end >= span.start) return p->rule;
+    }
+    return GG_STR_NULL;
 }

@@ -27,7 +27,7 @@ struct gg_fix {
     gg_safety max_safety;
     gg_safety weakest; /* of the accepted repairs: what one waived shows where a later one lets more be compiled */
     const gg_registry *registry;
-    bool (*wants)(const void *data, gg_str id); /* NULL: every id */
+    bool (*wants)(const void *data, const gg_site *site); /* NULL: every one */
     const void *wants_data;
     bool captured;
     gg_entry *before, *after;
@@ -54,7 +54,7 @@ gg_fix *gg_fix_new(gg_str file, const gg_text *text, gg_safety max_safety, const
     return fix;
 }
 
-void gg_fix_only(gg_fix *fix, bool (*wants)(const void *data, gg_str id), const void *data) {
+void gg_fix_only(gg_fix *fix, bool (*wants)(const void *data, const gg_site *site), const void *data) {
     fix->wants = wants;
     fix->wants_data = data;
 }
@@ -112,7 +112,7 @@ static const gg_site *choose_site(gg_fix *fix, bool again) {
     for (size_t i = 0; i < fix->sites.len; i++) {
         const gg_site *site = &fix->sites.items[i];
         if (!gg_str_equal(site->file, fix->file)) continue;
-        if (fix->wants && !fix->wants(fix->wants_data, site->id)) continue;
+        if (fix->wants && !fix->wants(fix->wants_data, site)) continue;
         gg_str key = key_of(fix, i);
         const refusal *refused = refusal_of(fix, key);
         if (again ? !refused || !refused->right || refused->accepted == fix->accepted : refused != NULL) continue;

@@ -122,8 +122,8 @@ typedef struct gg_fix_action {
 
 /* `file` absolute.  Only sites in `file` are mended.  max_safety bounds the rules. */
 gg_fix *gg_fix_new(gg_str file, const gg_text *text, gg_safety max_safety, const gg_registry *registry);
-/* Only breaks whose id is wanted are mended from now on; `data` is borrowed for the session's life. */
-void gg_fix_only(gg_fix *fix, bool (*wants)(const void *data, gg_str id), const void *data);
+/* Only sites that are wanted are mended from now on; `data` is borrowed for the session's life. */
+void gg_fix_only(gg_fix *fix, bool (*wants)(const void *data, const gg_site *site), const void *data);
 void gg_fix_free(gg_fix *fix);
 int gg_fix_next(gg_fix *fix, gg_fix_action *out, gg_error *err) GG_MUST_USE;
 /* `frames`: the `entry` values of the capture's frames (copied).  */

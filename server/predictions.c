@@ -1,7 +1,8 @@
 /* See predictions.h.
  *
  * DESIGN  One job a document at a time.  It keeps no document alive: a closed one lets go of it.  What a capture has seen is told from what is
- * new by rule and message: a prediction is settled when the captured text had as many alike. */
+ * new by rule and message: a prediction is settled when the captured text had as many alike.  The job also reads what comments ignore, which is
+ * asked of captures' findings too: with predictions switched off it does that alone. */
 #include "server/predictions.h"
 
 #include "server/session.h"
@@ -13,8 +14,10 @@ typedef struct gg_prediction_job {
     gg_tree *tree;
     gg_arena *arena;
     gg_prediction_list list;
+    gg_ignore_list ignores;
     gg_noted_list changes; /* of the text, since it was begun */
     uint64_t revision;
+    bool predicts;
     atomic_bool canceled;
 } job;
 
@@ -24,7 +27,9 @@ static void predict(void *data) {
     job *j = data;
     gg_error err = {0};
     j->arena = gg_arena_new();
-    if (gg_parse_input_run(&j->parse, &j->tree, &err) == 0) j->list = gg_predict(j->tree, j->arena);
+    if (gg_parse_input_run(&j->parse, &j->tree, &err) != 0) return;
+    if (j->predicts) j->list = gg_predict(j->tree, j->arena);
+    j->ignores = gg_ignores_of(j->tree, j->arena);
 }
 
 static void free_predicted(gg_predicted *p) {
@@ -32,16 +37,20 @@ static void free_predicted(gg_predicted *p) {
     gg_free(p->spans);
     gg_free(p->gone);
     gg_free(p->settled);
+    gg_free(p->ignored);
     gg_arena_free(p->arena);
     gg_free(p);
 }
 
-static void carry(gg_predicted *p, size_t i, gg_noted noted) {
-    if (!gg_span_carry(&p->spans[i], noted.change)) p->gone[i] = true;
+static void carry(gg_predicted *p, gg_noted noted) {
+    for (size_t i = 0; i < p->list.len; i++)
+        if (!gg_span_carry(&p->spans[i], noted.change)) p->gone[i] = true;
+    for (size_t i = 0; i < p->ignores.len; i++)
+        if (p->ignores.items[i].span.end != UINT32_MAX) gg_span_carry(&p->ignores.items[i].span, noted.change);
 }
 
 bool gg_prediction_is_shown(const gg_predicted *p, size_t i) {
-    return !p->gone[i] && !p->settled[i];
+    return !p->gone[i] && !p->settled[i] && !p->ignored[i];
 }
 
 static size_t shown_count(const gg_predicted *p) {
@@ -54,15 +63,25 @@ static gg_predicted *take(job *j) {
     gg_predicted *p = gg_calloc(1, sizeof(gg_predicted));
     *p = (gg_predicted){.arena = j->arena,
                         .list = j->list,
+                        .ignores = j->ignores,
                         .spans = gg_calloc(j->list.len, sizeof(gg_span)),
                         .gone = gg_calloc(j->list.len, sizeof(bool)),
-                        .settled = gg_calloc(j->list.len, sizeof(bool))};
+                        .settled = gg_calloc(j->list.len, sizeof(bool)),
+                        .ignored = gg_calloc(j->list.len, sizeof(bool))};
     j->arena = NULL;
     for (size_t i = 0; i < p->list.len; i++) {
-        p->spans[i] = p->list.items[i].span;
-        for (size_t k = 0; k < j->changes.len; k++) carry(p, i, j->changes.items[k]);
+        const gg_prediction *one = &p->list.items[i];
+        p->spans[i] = one->span;
+        p->ignored[i] = gg_is_ignored(&p->ignores, one->span, one->id, one->rule);
     }
+    for (size_t i = 0; i < j->changes.len; i++) carry(p, j->changes.items[i]);
     return p;
+}
+
+/* Is anything shown, or not shown, because of what was read in the text? */
+static bool matters(const gg_document *document) {
+    const gg_predicted *p = document->predicted;
+    return p && (shown_count(p) || (document->findings && p->ignores.len));
 }
 
 static void tell(gg_document *document) {
@@ -75,13 +94,14 @@ static void on_predicted(void *data) {
     gg_document *document = j->document;
     if (document) {
         document->prediction = NULL;
-        size_t before = shown_count(document->predicted);
+        bool before = matters(document);
         gg_document_offer_tree(document, j->tree);
         free_predicted(document->predicted);
+        if (!j->session->settings.predict) j->list.len = 0;
         document->predicted = take(j);
-        document->predicted_revision = j->revision;
+        document->predicted_revision = j->predicts == j->session->settings.predict ? j->revision : 0;
         gg__predictions_settle(document);
-        if (before || shown_count(document->predicted)) tell(document);
+        if (before || matters(document)) tell(document);
         gg_predictions_update(j->session);
     }
     gg_parse_input_clear(j->session, &j->parse);
@@ -93,15 +113,19 @@ static void on_predicted(void *data) {
 
 static void start(gg_document *document) {
     job *j = gg_calloc(1, sizeof(job));
-    *j = (job){.session = document->session, .document = document, .revision = document->revision};
+    *j = (job){.session = document->session,
+               .document = document,
+               .revision = document->revision,
+               .predicts = document->session->settings.predict};
     j->parse = gg_parse_input_of(document, &j->canceled);
     document->prediction = j;
     gg_job_start(document->session, predict, on_predicted, j);
 }
 
 void gg_predictions_update(gg_session *session) {
-    for (size_t i = 0; i < session->documents.len && session->settings.predict; i++) {
+    for (size_t i = 0; i < session->documents.len; i++) {
         gg_document *d = session->documents.items[i];
+        if (!session->settings.predict && d->findings == NULL) continue;
         if (d->python && !d->lost && d->prediction == NULL && d->predicted_revision != d->revision) start(d);
     }
 }
@@ -109,9 +133,11 @@ void gg_predictions_update(gg_session *session) {
 void gg_predictions_set_wanted(gg_session *session, bool wanted) {
     if (session->settings.predict == wanted) return;
     session->settings.predict = wanted;
-    for (size_t i = 0; i < session->documents.len && !wanted; i++) {
+    for (size_t i = 0; i < session->documents.len; i++) {
         gg_document *d = session->documents.items[i];
-        gg__predictions_clear(d);
+        if (wanted) d->predicted_revision = 0;
+        if (wanted || d->predicted == NULL) continue;
+        d->predicted->list.len = 0;
         tell(d);
     }
     gg_predictions_update(session);
@@ -120,8 +146,7 @@ void gg_predictions_set_wanted(gg_session *session, bool wanted) {
 /* ---- changes ---------------------------------------------------------------------------------------------------------------- */
 
 void gg__predictions_carry(gg_document *document, gg_noted noted) {
-    gg_predicted *p = document->predicted;
-    for (size_t i = 0; p && i < p->list.len; i++) carry(p, i, noted);
+    if (document->predicted) carry(document->predicted, noted);
     if (document->prediction) gg_noted_add(&document->prediction->changes, noted);
 }
 
@@ -164,6 +189,22 @@ void gg__predictions_settle(gg_document *document) {
             is_confirmed(document, p->spans[i]) ||
             (f && f->whole && count_alike(&p->list, i, one) < count_alike(&f->predicted, f->predicted.len, one));
     }
+}
+
+bool gg_site_is_ignored(const gg_document *document, size_t index) {
+    const gg_findings *f = document->findings;
+    const gg_site *site = &f->sites.items[index];
+    if (!f->local[index] || document->predicted == NULL) return site->ignored;
+    const gg_ignore_list *ignores = &document->predicted->ignores;
+    gg_span now = document->marks[index].span;
+    if (ignores->len == 0 || gg_is_ignored(ignores, now, site->id, GG_STR_NULL)) return ignores->len > 0;
+    for (size_t i = 0; i < f->predicted.len; i++) {
+        const gg_prediction *p = &f->predicted.items[i];
+        if (gg_str_equal(p->id, site->id) && p->span.start <= site->span.end && p->span.end >= site->span.start &&
+            gg_is_ignored(ignores, now, site->id, p->rule))
+            return true;
+    }
+    return false;
 }
 
 /* ---- shown ------------------------------------------------------------------------------------------------------------------ */

@@ -37,6 +37,10 @@ static void add_link(const gg_session *session, json_t *diagnostic, gg_str id, g
     json_object_set_new(diagnostic, "codeDescription", json_pack("{s:s%}", "href", url.ptr, url.len));
 }
 
+bool gg_site_is_shown(const gg_document *document, size_t index) {
+    return !document->marks[index].gone && !gg_site_is_ignored(document, index);
+}
+
 json_t *gg_diagnostic_of_site(const gg_document *document, size_t index) {
     const gg_session *session = document->session;
     const gg_findings *f = document->findings;
@@ -56,21 +60,24 @@ json_t *gg_diagnostic_of_site(const gg_document *document, size_t index) {
     return out;
 }
 
+json_t *gg_diagnostic_of_prediction(const gg_document *document, size_t index) {
+    const gg_prediction *p = &document->predicted->list.items[index];
+    gg_arena *arena = gg_arena_new();
+    gg_str said = p->certain ? gg_arena_printf(arena, "%.*s (predicted)", GG_STR_ARG(p->message))
+                             : gg_arena_printf(arena, "%.*s (predicted; only if: %.*s)", GG_STR_ARG(p->message),
+                                               GG_STR_ARG(p->guard));
+    gg_mark mark = {.span = document->predicted->spans[index]};
+    json_t *out = base(document, mark, p->certain ? WARNING : HINT, p->id, said);
+    add_link(document->session, out, p->id, arena);
+    gg_arena_free(arena);
+    return out;
+}
+
 static void add_predictions(const gg_document *document, json_t *array) {
     const gg_predicted *predicted = document->predicted;
-    gg_arena *arena = gg_arena_new();
-    for (size_t i = 0; predicted && i < predicted->list.len; i++) {
-        const gg_prediction *p = &predicted->list.items[i];
-        if (!gg_prediction_is_shown(predicted, i)) continue;
-        gg_str said = p->certain ? gg_arena_printf(arena, "%.*s (predicted)", GG_STR_ARG(p->message))
-                                 : gg_arena_printf(arena, "%.*s (predicted; only if: %.*s)", GG_STR_ARG(p->message),
-                                                   GG_STR_ARG(p->guard));
-        gg_mark mark = {.span = predicted->spans[i]};
-        json_t *out = base(document, mark, p->certain ? WARNING : HINT, p->id, said);
-        add_link(document->session, out, p->id, arena);
-        json_array_append_new(array, out);
-    }
-    gg_arena_free(arena);
+    for (size_t i = 0; predicted && i < predicted->list.len; i++)
+        if (gg_prediction_is_shown(predicted, i))
+            json_array_append_new(array, gg_diagnostic_of_prediction(document, i));
 }
 
 json_t *gg_diagnostics_json(const gg_document *document) {
@@ -88,7 +95,7 @@ json_t *gg_diagnostics_json(const gg_document *document) {
     }
     const gg_findings *f = document->findings;
     for (size_t i = 0; f && i < f->sites.len; i++)
-        if (!document->marks[i].gone) json_array_append_new(array, gg_diagnostic_of_site(document, i));
+        if (gg_site_is_shown(document, i)) json_array_append_new(array, gg_diagnostic_of_site(document, i));
     for (size_t i = 0; f && i < f->problem_count; i++) {
         const gg_problem *p = &f->problems[i];
         gg_mark mark = document->marks[f->sites.len + i];

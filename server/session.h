@@ -225,7 +225,9 @@ uint64_t gg_publish_delay_ms(const gg_session *session);
 void gg_publish_dirty(gg_session *session);
 void gg_ask_to_pull(gg_session *session); /* what a client that pulls has is out of date */
 json_t *gg_diagnostics_json(const gg_document *document);
+bool gg_site_is_shown(const gg_document *document, size_t index);
 json_t *gg_diagnostic_of_site(const gg_document *document, size_t index);
+json_t *gg_diagnostic_of_prediction(const gg_document *document, size_t index);
 
 /* ---- conversion ------------------------------------------------------------------------------------------------------------------ */
 json_t *gg_range_json(const gg_session *session, const gg_text *text, gg_span span);

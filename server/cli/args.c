@@ -292,3 +292,7 @@ bool gg_cli_wants_id(const gg_cli_args *args, gg_str id) {
         if (gg_str_is(id, args->select.items[i])) return true;
     return args->select.len == 0;
 }
+
+bool gg_cli_wants_site(const gg_cli_args *args, const gg_site *site) {
+    return !site->ignored && gg_cli_wants_id(args, site->id);
+}

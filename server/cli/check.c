@@ -10,7 +10,7 @@ typedef struct check {
     gg_cli_args args;
     gg_cli_run *run;
     json_t *files; /* JSON report */
-    size_t entries, captured, without_inputs, sites;
+    size_t entries, captured, without_inputs, sites, ignored;
     size_t failures; /* files and entries that could not be run */
     bool breaks;
 } check;
@@ -76,7 +76,8 @@ static void show_text(check *c, gg_cli_file *file, const gg_entry *entries, size
     gg_site_list sites = gg_sites_group(entries, count, sources, registry, arena);
     gg_cli_sort_sites(&sites);
     for (size_t i = 0; i < sites.len; i++) {
-        if (!gg_cli_wants_id(&c->args, sites.items[i].id)) continue;
+        if (sites.items[i].ignored && gg_cli_wants_id(&c->args, sites.items[i].id)) c->ignored++;
+        if (!gg_cli_wants_site(&c->args, &sites.items[i])) continue;
         gg_cli_print_site(stdout, &sites.items[i], sources, shown_path(file, &sites.items[i], folder, arena), &c->args,
                           NULL);
         c->sites++;
@@ -146,6 +147,7 @@ static void show_summary(const check *c, const gg_cli_file *files, size_t file_c
     printf("%s%zu file%s, %zu entr%s: %zu captured whole, %zu break site%s", style->bold, file_count,
            file_count == 1 ? "" : "s", c->entries, c->entries == 1 ? "y" : "ies", c->captured, c->sites,
            c->sites == 1 ? "" : "s");
+    if (c->ignored) printf(", %zu ignored", c->ignored);
     if (c->without_inputs) printf(", %zu without inputs", c->without_inputs);
     if (c->failures) printf(", %zu could not be run", c->failures);
     printf("%s\n", style->reset);

@@ -30,8 +30,9 @@ typedef struct gg_cli_args {
 /* 0, or GG_EPARAMS with words for the user.  --help is answered by the caller: *help is set. */
 int gg_cli_parse(gg_cli_args *out, int argc, char **argv, bool *help, gg_error *err) GG_MUST_USE;
 void gg_cli_args_clear(gg_cli_args *args);
-/* Does the user want to hear of this id (--select, --ignore)? */
+/* Does the user want to hear of this id (--select, --ignore)?  Of this site: is it not ignored in its file either? */
 bool gg_cli_wants_id(const gg_cli_args *args, gg_str id);
+bool gg_cli_wants_site(const gg_cli_args *args, const gg_site *site);
 /* "124", "gb0124" → "GB0124"; false when no break is called so in any version of torch. */
 bool gg_cli_normalize_id(char *out, size_t size, const char *given);
 /* The usage text of a subcommand, on stdout; returns GG_CLI_CLEAN. */

@@ -185,15 +185,15 @@ static void judge(fixing *f, const gg_fix *fix, const gg_cli_file *file) {
     const gg_entry *after = gg_fix_after(fix, &count);
     gg_site_list sites = gg_sites_group(after, count, sources, gg_cli_run_registry(f->run), arena);
     for (size_t i = 0; i < sites.len; i++)
-        if (gg_cli_wants_id(&f->args, sites.items[i].id)) f->breaks = true;
+        if (gg_cli_wants_site(&f->args, &sites.items[i])) f->breaks = true;
     for (size_t i = 0; i < count; i++)
         if (after[i].status >= GG_ENTRY_EAGER_ERROR) f->failed = true;
     gg_sources_free(sources);
     gg_arena_free(arena);
 }
 
-static bool wants_id(const void *data, gg_str id) {
-    return gg_cli_wants_id(data, id);
+static bool wants(const void *data, const gg_site *site) {
+    return gg_cli_wants_site(data, site);
 }
 
 static void fix_file(fixing *f, gg_cli_file *file) {
@@ -202,7 +202,7 @@ static void fix_file(fixing *f, gg_cli_file *file) {
     char *failure = NULL;
     if (gg_text_read(&file->text, file->absolute, &err) == 0) {
         fix = gg_fix_new(gg_str_from(file->absolute), file->text, f->args.max_safety, NULL);
-        gg_fix_only(fix, wants_id, &f->args);
+        gg_fix_only(fix, wants, &f->args);
         if (drive(f, fix, file, &failure, &err) != 0) failure = gg_str_dup(gg_str_from(err.message));
         gg_cli_progress(f->run, "%s", "");
         if (f->args.apply && !failure && !gg_str_equal(gg_text_bytes(file->text), gg_text_bytes(gg_fix_text(fix))) &&

@@ -88,7 +88,7 @@ static void report_left(const gg_fix *fix, const gg_cli_file *file, gg_cli_run *
     bool headed = false;
     for (size_t i = 0; i < sites.len; i++) {
         const gg_site *site = &sites.items[i];
-        if (!gg_cli_wants_id(args, site->id)) continue;
+        if (!gg_cli_wants_site(args, site)) continue;
         if (!headed) puts("Left as it is:\n");
         headed = true;
         bool own = gg_str_is(site->file, file->absolute);

@@ -14,6 +14,7 @@ typedef struct scanned {
     gg_cli_file file;
     gg_arena *arena;
     gg_prediction_list found;
+    gg_ignore_list ignores;
 } scanned;
 
 struct corpus {
@@ -22,7 +23,7 @@ struct corpus {
     scanned *files;
     size_t count, begun, told;
     json_t *out; /* NULL: text */
-    size_t certain, conditional, failures;
+    size_t certain, conditional, ignored, failures;
 };
 
 enum { AHEAD = 64 }; /* files in hand at a time: their texts stay until they are told */
@@ -54,6 +55,7 @@ static void on_work(uv_work_t *work) {
     }
     s->arena = gg_arena_new();
     if (error == 0) s->found = gg_predict(tree, s->arena);
+    if (error == 0) s->ignores = gg_ignores_of(tree, s->arena);
     if (error) s->file.error = gg_str_dup(gg_str_from(err.message));
     gg_tree_unref(&tree);
 }
@@ -79,6 +81,10 @@ static void tell(corpus *c, scanned *s) {
     for (size_t i = 0; i < s->found.len; i++) {
         const gg_prediction *p = &s->found.items[i];
         if (!gg_cli_wants_id(c->args, p->id)) continue;
+        if (gg_is_ignored(&s->ignores, p->span, p->id, p->rule)) {
+            c->ignored++;
+            continue;
+        }
         (p->certain ? c->certain++ : c->conditional++);
         if (c->out)
             json_array_append_new(findings, finding_json(p, s->file.text));
@@ -133,6 +139,7 @@ static void show_summary(const corpus *c) {
     const gg_cli_style *style = gg_cli_style_for(stdout);
     printf("%s%zu file%s: %zu certain finding%s, %zu conditional", style->bold, c->count, c->count == 1 ? "" : "s",
            c->certain, c->certain == 1 ? "" : "s", c->conditional);
+    if (c->ignored) printf(", %zu ignored", c->ignored);
     if (c->failures) printf(", %zu could not be read", c->failures);
     printf("%s\n%shelp:%s nothing was run (--static): a run finds what depends on values, and mends it\n", style->reset,
            style->green, style->reset);

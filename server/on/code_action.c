@@ -1,20 +1,34 @@
-/* textDocument/codeAction: which rules offer to mend the sites in the range.  Offers are cheap (the syntax tree and the capture's facts) but need the
- * tree of the text as it is now, so they are looked up in a job.  Nothing is verified here: that is codeAction/resolve's, or the command's. */
+/* textDocument/codeAction: which rules offer to mend the sites in the range, and how to ignore what is shown there.  Offers are cheap (the syntax
+ * tree and the capture's facts) but need the tree of the text as it is now, so they are looked up in a job.  Nothing is verified here: that is
+ * codeAction/resolve's, or the command's. */
+#include <stdio.h>
+
 #include "server/on/on.h"
 
-enum { MAX_SITES = 32, MAX_OFFERS = 8 };
+enum { MAX_SITES = 32, MAX_OFFERS = 8, ID_BYTES = 16 };
+
+typedef struct ignorable { /* a site or prediction that a comment can silence */
+    gg_span span;
+    char id[ID_BYTES];
+    json_t *diagnostic;
+    gg_str comment; /* in the lookup's arena; empty: there is no place for one */
+    uint32_t at;
+} ignorable;
 
 typedef struct lookup {
     gg_session *session;
     gg_call *call; /* NULL once canceled */
     char *uri;
     gg_parse_input parse;
-    gg_findings *findings;
+    gg_findings *findings; /* NULL: none */
+    gg_arena *arena;
     gg_safety max_safety;
     size_t sites[MAX_SITES], site_count;
     gg_span spans[MAX_SITES];
     const gg_rule *offers[MAX_SITES][MAX_OFFERS];
     size_t offer_counts[MAX_SITES];
+    ignorable ignorables[MAX_SITES];
+    size_t ignorable_count;
     gg_tree *tree;
     uint64_t revision, generation;
     atomic_bool canceled;
@@ -27,6 +41,10 @@ static void look_up(void *data) {
     for (size_t i = 0; i < l->site_count; i++) {
         gg_rule_input in = {l->tree, &l->findings->sites.items[l->sites[i]], l->spans[i]};
         l->offer_counts[i] = gg_repair_offers(&in, l->max_safety, l->offers[i], MAX_OFFERS);
+    }
+    for (size_t i = 0; i < l->ignorable_count; i++) {
+        ignorable *g = &l->ignorables[i];
+        g->comment = gg_ignore_comment(l->tree, g->span, gg_str_from(g->id), l->arena, &g->at);
     }
 }
 
@@ -55,6 +73,29 @@ static json_t *action(const lookup *l, const gg_document *document, size_t i, si
     return out;
 }
 
+/* A comment needs no proof: its edit comes along, and clients that know commands only do without. */
+static void add_ignore(json_t *actions, const lookup *l, const gg_document *document, const ignorable *g) {
+    if (g->comment.len == 0 || !GG_HAS(l->session, ACTION_LITERALS)) return;
+    gg_edits edits = {0};
+    char title[64];
+    snprintf(title, sizeof(title), "Ignore %s here", g->id);
+    gg_edits_add(&edits, (gg_span){g->at, g->at}, g->comment);
+    json_array_append_new(actions,
+                          json_pack("{s:s, s:s, s:[O], s:o}", "title", title, "kind", "quickfix", "diagnostics",
+                                    g->diagnostic, "edit", gg_workspace_edit_json(l->session, document, &edits)));
+    gg_edits_clear(&edits);
+}
+
+static void release(lookup *l) {
+    gg_parse_input_clear(l->session, &l->parse);
+    gg_findings_unref(l->session, &l->findings);
+    gg_tree_drop(l->session, &l->tree);
+    for (size_t i = 0; i < l->ignorable_count; i++) json_decref(l->ignorables[i].diagnostic);
+    gg_arena_free(l->arena);
+    gg_free(l->uri);
+    gg_free(l);
+}
+
 static void on_looked_up(void *data) {
     lookup *l = data;
     gg_document *document = gg_document_find(l->session, gg_str_from(l->uri));
@@ -66,13 +107,10 @@ static void on_looked_up(void *data) {
         json_t *actions = json_array();
         for (size_t i = 0; i < l->site_count; i++)
             for (size_t j = 0; j < l->offer_counts[i]; j++) json_array_append_new(actions, action(l, document, i, j));
+        for (size_t i = 0; i < l->ignorable_count; i++) add_ignore(actions, l, document, &l->ignorables[i]);
         gg_call_reply_take(l->call, actions);
     }
-    gg_parse_input_clear(l->session, &l->parse);
-    gg_findings_unref(l->session, &l->findings);
-    gg_tree_drop(l->session, &l->tree);
-    gg_free(l->uri);
-    gg_free(l);
+    release(l);
 }
 
 static void on_cancel(gg_call *call) {
@@ -88,10 +126,39 @@ static bool wants_quickfix(const gg_lsp_code_action_context *context) {
     return false;
 }
 
+static bool overlaps(gg_span span, gg_span range) {
+    return span.end >= range.start && span.start <= range.end;
+}
+
+static void add_ignorable(lookup *l, gg_span span, gg_str id, json_t *diagnostic_take) {
+    ignorable *g = &l->ignorables[l->ignorable_count++];
+    *g = (ignorable){.span = span, .diagnostic = diagnostic_take};
+    snprintf(g->id, sizeof(g->id), "%.*s", GG_STR_ARG(id));
+}
+
+static void choose_sites(lookup *l, const gg_document *document, gg_span range) {
+    for (size_t i = 0; i < l->findings->sites.len && l->site_count < MAX_SITES; i++) {
+        gg_mark mark = document->marks[i];
+        if (!l->findings->local[i] || !overlaps(mark.span, range) || !gg_site_is_shown(document, i)) continue;
+        if (l->ignorable_count < MAX_SITES)
+            add_ignorable(l, mark.span, l->findings->sites.items[i].id, gg_diagnostic_of_site(document, i));
+        if (mark.faded) continue;
+        l->spans[l->site_count] = mark.span;
+        l->sites[l->site_count++] = i;
+    }
+}
+
+static void choose_predictions(lookup *l, const gg_document *document, gg_span range) {
+    const gg_predicted *p = document->predicted;
+    for (size_t i = 0; p && i < p->list.len && l->ignorable_count < MAX_SITES; i++)
+        if (gg_prediction_is_shown(p, i) && overlaps(p->spans[i], range))
+            add_ignorable(l, p->spans[i], p->list.items[i].id, gg_diagnostic_of_prediction(document, i));
+}
+
 GG_HANDLER(gg_on_code_action) {
     const gg_lsp_code_action_params *p = params;
     gg_document *document = gg_document_find(session, p->text_document.uri);
-    if (document == NULL || document->findings == NULL || !session->settings.trusted || !wants_quickfix(&p->context)) {
+    if (document == NULL || !document->python || document->lost || !wants_quickfix(&p->context)) {
         gg_call_reply_take(call, json_array());
         return;
     }
@@ -99,19 +166,19 @@ GG_HANDLER(gg_on_code_action) {
     *l = (lookup){.session = session,
                   .call = call,
                   .uri = gg_str_dup(p->text_document.uri),
-                  .findings = gg_findings_ref(document->findings),
+                  .arena = gg_arena_new(),
+                  .findings = session->settings.trusted ? gg_findings_ref(document->findings) : NULL,
                   .max_safety = session->settings.max_safety,
                   .revision = document->revision,
                   .generation = document->findings_generation};
     l->parse = gg_parse_input_of(document, &l->canceled);
     gg_span range = gg_span_of(session, document->text, &p->range);
-    for (size_t i = 0; i < l->findings->sites.len && l->site_count < MAX_SITES; i++) {
-        gg_mark mark = document->marks[i];
-        if (!l->findings->local[i] || mark.faded || mark.gone || mark.span.end < range.start ||
-            mark.span.start > range.end)
-            continue;
-        l->spans[l->site_count] = mark.span;
-        l->sites[l->site_count++] = i;
+    if (l->findings) choose_sites(l, document, range);
+    choose_predictions(l, document, range);
+    if (l->site_count + l->ignorable_count == 0) {
+        release(l);
+        gg_call_reply_take(call, json_array());
+        return;
     }
     call->work = l;
     call->on_cancel = on_cancel;

@@ -25,7 +25,7 @@ GG_HANDLER(gg_on_hover) {
     uint32_t offset = document ? gg_span_of(session, document->text, &point).start : 0;
     for (size_t i = 0; f && session->settings.trusted && i < f->sites.len; i++) {
         gg_span span = document->marks[i].span;
-        if (document->marks[i].gone || offset < span.start || offset > span.end) continue;
+        if (offset < span.start || offset > span.end || !gg_site_is_shown(document, i)) continue;
         bool markdown = GG_HAS(session, MARKDOWN);
         gg_str said = gg_explain_site(&f->sites.items[i], f->local[i] ? f->tree : NULL,
                                       gg_registry_source_get(f->registry), markdown, call->arena);

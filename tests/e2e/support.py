@@ -344,6 +344,10 @@ class Client(LanguageClient):
         assert all(isinstance(a, types.CodeAction) for a in found or [])
         return list(found or [])  # type: ignore[arg-type]
 
+    async def repairs(self, uri: str, where: types.Range, only: Sequence[str] | None = None) -> list[types.CodeAction]:
+        """The actions that mend: all but *Ignore … here*."""
+        return [a for a in await self.actions(uri, where, only) if not a.title.startswith("Ignore ")]
+
 
 longest_turns: list[tuple[int, str]] = []  # of each server's loop, in microseconds, and the test it served
 

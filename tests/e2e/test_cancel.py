@@ -22,7 +22,7 @@ async def test_a_verification(start):
     (found, *_) = await client.saved(uri)
     client.replace(uri, "SLOW = 0", "SLOW = 1")
     await client.sync()
-    (glue, *_) = await client.actions(uri, client.find(uri, programs.CONDITION))
+    (glue, *_) = await client.repairs(uri, client.find(uri, programs.CONDITION))
     before = len(client.progress_reports)
     pending = asyncio.ensure_future(
         client.protocol.send_request_async(types.CODE_ACTION_RESOLVE, glue, msg_id="verify")

@@ -24,7 +24,7 @@ async def broken(client, text=programs.BRANCH, name="model.py"):
 async def test_offered_without_the_edit(start):
     client = await start(trusted=True)
     uri, found = await broken(client)
-    (glue, *_) = await client.actions(uri, found.range)
+    (glue, *_) = await client.repairs(uri, found.range)
     assert glue.kind == types.CodeActionKind.QuickFix and "lue this graph" in glue.title
     assert glue.edit is None and glue.command is None and glue.data is not None
     assert [d.code for d in glue.diagnostics] == ["GB0170"]
@@ -33,7 +33,7 @@ async def test_offered_without_the_edit(start):
 async def test_resolved_with_a_verified_edit(start):
     client = await start(trusted=True)
     uri, found = await broken(client)
-    (glue, *_) = await client.actions(uri, found.range)
+    (glue, *_) = await client.repairs(uri, found.range)
     resolved = await resolve(client, glue)
     ((edited, version, _),) = edits_of(resolved.edit)
     assert edited == uri and version == client.versions[uri]
@@ -45,25 +45,25 @@ async def test_resolved_with_a_verified_edit(start):
 async def test_only_other_kinds(start):
     client = await start(trusted=True)
     uri, found = await broken(client)
-    assert await client.actions(uri, found.range, only=[types.CodeActionKind.Refactor]) == []
-    assert await client.actions(uri, found.range, only=[types.CodeActionKind.QuickFix])
+    assert await client.repairs(uri, found.range, only=[types.CodeActionKind.Refactor]) == []
+    assert await client.repairs(uri, found.range, only=[types.CodeActionKind.QuickFix])
 
 
 async def test_nothing_offered_elsewhere(start):
     client = await start(trusted=True)
     uri, _ = await broken(client)
     top = types.Range(types.Position(0, 0), types.Position(0, 0))
-    assert [a for a in await client.actions(uri, top) if "lue" in a.title] == []
+    assert [a for a in await client.repairs(uri, top) if "lue" in a.title] == []
 
 
 async def test_weaker_edits_only_where_allowed(start):
     """A message that is skipped while compiling is an effect."""
     client = await start(trusted=True, settings={"maxSafety": "exact"})
     uri, found = await broken(client, programs.PRINT)
-    assert await client.actions(uri, found.range) == []
+    assert await client.repairs(uri, found.range) == []
     client = await start(trusted=True, settings={"maxSafety": "effects"})
     uri, found = await broken(client, programs.PRINT)
-    (glue, *_) = await client.actions(uri, found.range)
+    (glue, *_) = await client.repairs(uri, found.range)
     client.apply((await resolve(client, glue)).edit)
     assert "if not torch.compiler.is_compiling():\n        print(" in client.texts[uri]
 
@@ -71,7 +71,7 @@ async def test_weaker_edits_only_where_allowed(start):
 async def test_an_edit_that_would_change_results_is_refused(start):
     client = await start(trusted=True)
     uri, found = await broken(client, programs.WRONG)
-    (glue, *_) = await client.actions(uri, found.range)
+    (glue, *_) = await client.repairs(uri, found.range)
     before = client.texts[uri]
     with pytest.raises(JsonRpcException) as refused:
         await resolve(client, glue)
@@ -86,7 +86,7 @@ async def test_an_edit_that_would_change_results_is_refused(start):
 async def test_a_change_meanwhile_discards_the_edit(start):
     client = await start(trusted=True)
     uri, found = await broken(client)
-    (glue, *_) = await client.actions(uri, found.range)
+    (glue, *_) = await client.repairs(uri, found.range)
     pending = asyncio.ensure_future(client.code_action_resolve_async(glue))
     await asyncio.sleep(0)  # lets the request be written before the change
     client.replace(uri, "h = x * 2", "h = x * 3")
@@ -108,7 +108,7 @@ async def assert_stale(client, glue):
 async def test_chosen_after_a_change(start):
     client = await start(trusted=True)
     uri, found = await broken(client)
-    (glue, *_) = await client.actions(uri, found.range)
+    (glue, *_) = await client.repairs(uri, found.range)
     client.replace(uri, "import torch", "import torch ")
     await assert_stale(client, glue)
 
@@ -117,7 +117,7 @@ async def test_chosen_after_the_file_was_closed(start):
     """And opened again: at the version it had, with another text in the same place."""
     client = await start(trusted=True)
     uri, found = await broken(client)
-    (glue, *_) = await client.actions(uri, found.range)
+    (glue, *_) = await client.repairs(uri, found.range)
     client.close(uri)
     await assert_stale(client, glue)
     client.replace(client.open("model.py", programs.BRANCH), "import torch", "import torch")
@@ -136,7 +136,7 @@ async def test_chosen_after_another_was_applied(start):
         "    return h\n", "    if h.mean() > 3:\n        h = h * 2\n    else:\n        h = h * 5\n    return h\n"
     )
     uri, _ = await broken(client, text)
-    first, second = [(await client.actions(uri, d.range))[0] for d in client.diagnostics[uri]]
+    first, second = [(await client.repairs(uri, d.range))[0] for d in client.diagnostics[uri]]
     client.apply((await resolve(client, first)).edit)
     await assert_stale(client, second)
 
@@ -145,7 +145,7 @@ async def test_chosen_after_another_capture_of_the_same_text(start):
     """The menu was open while the file was saved."""
     client = await start(trusted=True)
     uri, found = await broken(client)
-    (glue, *_) = await client.actions(uri, found.range)
+    (glue, *_) = await client.repairs(uri, found.range)
     assert list(await client.saved(uri)) == [found]
     client.apply((await resolve(client, glue)).edit)
     assert "torch.where(" in client.texts[uri]
@@ -157,7 +157,7 @@ async def test_half_a_surrogate_pair_is_never_moved(start):
     uri, found = await broken(
         client, programs.entry('assert x.isfinite().all() and (x < 99).all(), "\ufffd"\nreturn x')
     )
-    (glue, *_) = await client.actions(uri, found.range)
+    (glue, *_) = await client.repairs(uri, found.range)
     with pytest.raises(JsonRpcException) as refused:
         await resolve(client, glue)
     assert "no text" in refused.value.message
@@ -177,4 +177,4 @@ async def test_resolve_of_what_is_not_ours(start):
 async def test_nothing_before_a_capture(start):
     client = await start()
     uri = client.open("model.py", programs.BRANCH)
-    assert [a for a in await client.actions(uri, client.find(uri, programs.CONDITION)) if a.edit] == []
+    assert [a for a in await client.repairs(uri, client.find(uri, programs.CONDITION)) if a.edit] == []

@@ -169,10 +169,10 @@ async def test_an_undo_brings_the_finding_back(start):
 
     (faded,) = await after(client.replace(uri, "h.sum() > 0", "h.sum() > 10"))
     assert faded.severity is types.DiagnosticSeverity.Hint and list(faded.tags) == [types.DiagnosticTag.Unnecessary]
-    assert await client.actions(uri, faded.range) == []
+    assert await client.repairs(uri, faded.range) == []
     (back,) = await after(client.replace(uri, "h.sum() > 10", "h.sum() > 0"))
     assert back == found
-    assert await client.actions(uri, back.range)
+    assert await client.repairs(uri, back.range)
     line = client.texts[uri].split("\n")[back.range.start.line] + "\n"
     assert list(await after(client.replace(uri, line, ""))) == []
     where = types.Range(types.Position(back.range.start.line, 0), types.Position(back.range.start.line, 0))

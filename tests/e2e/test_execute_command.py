@@ -19,7 +19,7 @@ async def execute(client, command, *arguments):
 async def offered(client, text=programs.BRANCH):
     uri = client.open("model.py", text)
     (found, *_) = await client.saved(uri)
-    (glue, *_) = await client.actions(uri, found.range)
+    (glue, *_) = await client.repairs(uri, found.range)
     assert glue.edit is None and glue.command.command == "graphglue.glue"
     return uri, glue
 

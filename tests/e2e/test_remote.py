@@ -51,7 +51,7 @@ async def test_breaks_and_edits_come_back_local(start, tmp_path, elsewhere):
     related = found["GB0059"].related_information
     assert [r.location.uri for r in related][:2] == [(here / "helper.py").as_uri(), uri], related
     assert all(r.location.uri.startswith("file:///") and "machine" not in r.location.uri for r in related)
-    (glue, *_) = [a for a in await client.actions(uri, found["GB0170"].range) if "torch.where" in a.title]
+    (glue, *_) = [a for a in await client.repairs(uri, found["GB0170"].range) if "torch.where" in a.title]
     resolved = await client.code_action_resolve_async(glue)
     client.apply(resolved.edit)
     assert "torch.where(h.sum() > 0" in client.texts[uri]
