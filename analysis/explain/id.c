@@ -41,7 +41,9 @@ static void put_section(gg__writer *w, gg_str file, const char *title) {
 static void put_subjects(gg__writer *w, gg_str patterns) {
     static const struct {
         const char *pattern, *words;
-    } named[] = {{"symbolic", "a number not known while tracing"}, {"subscript", "a subscript"}};
+    } named[] = {{"symbolic", "a number not known while tracing"},
+                 {"subscript", "a subscript"},
+                 {"_CachedForward.*", "a module made by `torch.jit.trace`"}};
     for (size_t at = 0; at < patterns.len;) {
         size_t comma = gg_str_find(patterns, GG_STR(","), at);
         if (at > 0) gg__put(w, ", ");
