@@ -57,7 +57,9 @@ static gg__value is_instance(const gg__call *call) {
         if (gg_str_starts_with(type, GG_STR("builtins.")) && gg__is_surely_tensor(value))
             return gg__truth_value(GG__FALSE);
     }
-    return gg__number(GG__BOOL);
+    gg__value out = gg__number(GG__BOOL);
+    if (call->count && call->arguments[0].value.absent) out.usual = GG__FALSE;
+    return out;
 }
 
 /* map(f, xs): f is called, with an element. */

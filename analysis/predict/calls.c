@@ -44,6 +44,10 @@ static gg_str without_none(gg_str type) {
     return gg_str_is(right, "None") ? left : gg_str_is(left, "None") ? right : type;
 }
 
+bool gg__is_tensor_type(gg_str annotation) {
+    return is_tensor_type(without_none(annotation));
+}
+
 /* What an annotation and a default say of a parameter that nobody passes. */
 static gg__value undeclared(gg_str type, const gg__value *given) {
     gg__value out = gg__of_kind(GG__UNKNOWN);
@@ -66,10 +70,15 @@ static gg__value undeclared(gg_str type, const gg__value *given) {
     if (given->kind == GG__NUMBER || given->kind == GG__STRING) {
         gg__value plain = gg__of_kind(given->kind);
         plain.dtype = given->dtype;
+        plain.usual = gg__truth_of(given);
         return plain;
     }
-    if (given->kind == GG__NONE && gg__is_tensor(&out)) out.maybe_none = true;
-    if (given->kind == GG__NONE && !gg__is_tensor(&out)) return gg__of_kind(GG__UNKNOWN);
+    if (given->kind != GG__NONE) return out;
+    if (gg__is_tensor(&out))
+        out.maybe_none = true;
+    else
+        out = gg__of_kind(GG__UNKNOWN);
+    out.absent = true;
     return out;
 }
 
@@ -126,7 +135,9 @@ static void bind_parameters(gg__walk *w, const gg__value *function, const gg__ca
         }
         const gg__argument *given = argument_of(call, position++, name);
         if (given) {
-            gg__scope_set(w, scope, name, given->value);
+            gg__value value = given->value;
+            if (w->frame->eager && gg__is_tensor(&value)) value.input = true; /* of a graph of its own */
+            gg__scope_set(w, scope, name, value);
             continue;
         }
         gg__value value = gg__of_kind(GG__UNKNOWN);
@@ -134,7 +145,12 @@ static void bind_parameters(gg__walk *w, const gg__value *function, const gg__ca
         if (has_default) value = default_of(w, function, p.given);
         if (!has_default || call->splat || call->entry) {
             value = undeclared(p.type, has_default ? &value : NULL);
-            if (value.kind == GG__UNKNOWN && call->forward && !has_default && p.type.len == 0) {
+            if (call->elsewhere) {
+                value.absent = false;
+                value.usual = GG__MAYBE;
+            }
+            bool plain = !has_default && p.type.len == 0 && !gg_str_is(name, "self") && !gg_str_is(name, "cls");
+            if (value.kind == GG__UNKNOWN && call->forward && plain) {
                 value = gg__tensor(GG__DTYPE_UNKNOWN);
                 value.confirmed = GG_ARENA_NEW(w->arena, bool);
                 value.input = true;
@@ -167,6 +183,7 @@ static bool is_generator(gg__walk *w, TSNode node, unsigned depth) {
 }
 
 gg__value gg__call_function(gg__walk *w, const gg__value *function, const gg__call *call) {
+    gg__note_reached(w, function->node);
     if (w->depth >= MAX_DEPTH || is_running(w, function->node)) return gg__of_kind(GG__UNKNOWN);
     gg__frame frame = {.caller = w->frame, .definition = function->node};
     frame.scope = gg__scope_new(w, function->scope ? function->scope : w->module);

@@ -7,10 +7,6 @@ void gg__ask_truth(gg__walk *w, TSNode node, const gg__value *value) {
 
 static gg__truth eval_condition(gg__walk *w, TSNode node);
 
-static gg__truth negate(gg__truth truth) {
-    return truth == GG__TRUE ? GG__FALSE : truth == GG__FALSE ? GG__TRUE : GG__MAYBE;
-}
-
 static bool is_and(gg__walk *w, TSNode node) {
     return gg_str_is(gg__text_of(w, GG__FIELD(node, operator)), "and");
 }
@@ -25,7 +21,9 @@ typedef struct right_side {
 static void enter_right(gg__walk *w, TSNode node, gg__truth left, right_side *right) {
     TSNode left_node = GG__FIELD(node, left);
     bool holds = is_and(w, node);
-    *right = (right_side){.guard = {.text = gg__node_words(w, left_node), .negated = !holds},
+    *right = (right_side){.guard = {.text = gg__node_words(w, left_node),
+                                    .negated = !holds,
+                                    .unlikely = (w->guard && w->guard->unlikely) || gg__is_opposed(w->usual, holds)},
                           .outer = w->guard,
                           .before = w->frame->scope};
     if (left == GG__MAYBE) {
@@ -42,13 +40,18 @@ static void leave_right(gg__walk *w, const right_side *right) {
 
 static gg__truth eval_boolean(gg__walk *w, TSNode node) {
     gg__truth deciding = is_and(w, node) ? GG__FALSE : GG__TRUE;
-    gg__truth left = gg__eval_condition(w, GG__FIELD(node, left));
+    gg__truth left = gg__eval_condition(w, GG__FIELD(node, left)), usual = w->usual;
     if (left == deciding) return left;
     right_side side;
     enter_right(w, node, left, &side);
     gg__truth right = gg__eval_condition(w, GG__FIELD(node, right));
     leave_right(w, &side);
+    if (usual == deciding || (usual == GG__MAYBE && w->usual != deciding)) w->usual = usual;
     return left != GG__MAYBE || right == deciding ? right : GG__MAYBE;
+}
+
+bool gg__is_opposed(gg__truth usual, bool holds) {
+    return usual == (holds ? GG__FALSE : GG__TRUE);
 }
 
 gg__truth gg__eval_condition(gg__walk *w, TSNode node) {
@@ -63,13 +66,17 @@ static gg__truth eval_condition(gg__walk *w, TSNode node) {
     switch (gg__node_of(node)) {
     case GG__NODE_parenthesized_expression:
         return gg__eval_condition(w, ts_node_named_child(node, 0));
-    case GG__NODE_not_operator:
-        return negate(gg__eval_condition(w, GG__FIELD(node, argument)));
+    case GG__NODE_not_operator: {
+        gg__truth truth = gg__eval_condition(w, GG__FIELD(node, argument));
+        w->usual = gg__not(w->usual);
+        return gg__not(truth);
+    }
     case GG__NODE_boolean_operator:
         return eval_boolean(w, node);
     default: {
         gg__value value = gg__eval(w, node);
         gg__ask_truth(w, node, &value);
+        w->usual = gg__usual_of(&value);
         return gg__truth_of(&value);
     }
     }
@@ -87,7 +94,7 @@ static void narrow_none(gg__value *value, bool is_none) {
     if (is_none)
         *value = gg__of_kind(GG__NONE);
     else
-        value->maybe_none = false;
+        value->maybe_none = value->absent = false;
 }
 
 static bool is_none_test(gg__walk *w, TSNode node, TSNode *subject, bool *positive) {
@@ -123,7 +130,7 @@ void gg__narrow(gg__walk *w, TSNode node, bool holds) {
         return;
     case GG__NODE_identifier: {
         gg__value *value = named(w, node);
-        if (value && holds) value->maybe_none = false;
+        if (value && holds) value->maybe_none = value->absent = false;
         return;
     }
     case GG__NODE_call: { /* isinstance(x, torch.Tensor) */
@@ -152,11 +159,13 @@ gg__value gg__eval_ternary(gg__walk *w, TSNode node) {
     gg__truth known = gg__eval_condition(w, condition);
     if (known != GG__MAYBE) return gg__eval(w, parts.items[known == GG__TRUE ? 0 : 2]);
     const gg__guard *outer = w->guard;
+    gg__truth usual = w->usual;
     gg__guard guard = {.text = gg__node_words(w, condition)};
     gg__scope *before = w->frame->scope;
     gg__value values[2];
     for (int i = 0; i < 2; i++) {
         guard.negated = i == 1;
+        guard.unlikely = (outer && outer->unlikely) || gg__is_opposed(usual, i == 0);
         w->guard = &guard;
         w->frame->scope = gg__scope_copy(w, before);
         gg__narrow(w, condition, i == 0);
@@ -172,6 +181,7 @@ gg__value gg__eval_boolean(gg__walk *w, TSNode node) {
     bool both = is_and(w, node);
     gg__value left = gg__eval(w, GG__FIELD(node, left));
     gg__ask_truth(w, GG__FIELD(node, left), &left);
+    w->usual = gg__usual_of(&left);
     gg__truth truth = gg__truth_of(&left);
     if (truth == (both ? GG__FALSE : GG__TRUE)) return left;
     right_side side;
@@ -179,7 +189,7 @@ gg__value gg__eval_boolean(gg__walk *w, TSNode node) {
     gg__value right = gg__eval(w, GG__FIELD(node, right));
     leave_right(w, &side);
     if (truth != GG__MAYBE) return right;
-    if (!both) left.maybe_none = false; /* what is None is not chosen */
+    if (!both) left.maybe_none = left.absent = false; /* what is None is not chosen */
     if (left.kind == GG__NUMBER && right.kind == GG__NUMBER)
         return gg__number(left.dtype == right.dtype ? left.dtype : GG__DTYPE_UNKNOWN);
     return gg__join(left, right);

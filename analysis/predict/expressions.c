@@ -57,8 +57,7 @@ gg__value gg__element_of(const gg__value *iterable) {
         return gg__number(GG__INT);
     case GG__TENSOR: {
         gg__value row = *iterable;
-        row.zero_dim = false;
-        row.maybe_none = false;
+        row.zero_dim = row.maybe_none = row.input = row.handed_on = false;
         return row;
     }
     case GG__MODULE:
@@ -87,7 +86,7 @@ static gg__value eval_comprehension(gg__walk *w, TSNode node) {
             runs = runs && truth == GG__TRUE;
         }
     }
-    gg__guard guard = {.text = GG_STR("the comprehension has elements")};
+    gg__guard guard = {.text = GG_STR("the comprehension has elements"), .unlikely = outer && outer->unlikely};
     if (!runs) w->guard = &guard;
     TSNode body = GG__FIELD(node, body);
     gg__value element;
@@ -119,8 +118,7 @@ static gg__value eval_subscript(gg__walk *w, TSNode node) {
     switch (object.kind) {
     case GG__TENSOR:
     case GG__ARRAY:
-        object.zero_dim = false;
-        object.maybe_none = false;
+        object.zero_dim = object.maybe_none = object.input = object.handed_on = false;
         return object;
     case GG__SHAPE:
         return slices ? object : gg__number(GG__INT);

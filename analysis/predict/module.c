@@ -62,11 +62,38 @@ static bool names_module_class(gg_str path) {
            gg_str_ends_with(path, GG_STR(".PreTrainedModel")) || gg_str_ends_with(path, GG_STR(".LightningModule"));
 }
 
+static TSNode undecorated(TSNode node) {
+    return gg__node_of(node) == GG__NODE_decorated_definition ? GG__FIELD(node, definition) : node;
+}
+
+static TSNode own_method(gg__walk *w, TSNode definition, gg_str name) {
+    gg__nodes body = gg__children(GG__FIELD(definition, body), w->arena);
+    for (uint32_t i = 0; i < body.len; i++) {
+        TSNode node = undecorated(body.items[i]);
+        if (gg__node_of(node) == GG__NODE_function_definition &&
+            gg_str_equal(gg__text_of(w, GG__FIELD(node, name)), name))
+            return node;
+    }
+    return (TSNode){0};
+}
+
+static bool is_elsewhere(gg_str path) {
+    return !gg_str_starts_with(path, GG_STR("torch.")) && !gg_str_starts_with(path, GG_STR("builtins."));
+}
+
+/* def forward(self, …) in a class of a base that some other file defines: a module; what else has one takes a `ctx`. */
+static bool has_forward(gg__walk *w, TSNode definition) {
+    gg__nodes parameters = gg__children(GG__FIELD(own_method(w, definition, GG_STR("forward")), parameters), w->arena);
+    return parameters.len > 1 && gg_str_is(gg__text_of(w, parameters.items[0]), "self");
+}
+
 static bool is_module_class(gg__walk *w, TSNode definition, gg__scope *scope, unsigned depth) {
     gg__value bases[MAX_BASES];
     uint32_t count = depth < MAX_BASES && gg__may_go_on(w) ? bases_of(w, definition, scope, bases) : 0;
     for (uint32_t i = 0; i < count; i++) {
-        if (bases[i].kind == GG__DOTTED && names_module_class(bases[i].path)) return true;
+        if (bases[i].kind == GG__DOTTED &&
+            (names_module_class(bases[i].path) || (is_elsewhere(bases[i].path) && has_forward(w, definition))))
+            return true;
         if (bases[i].kind == GG__CLASS && is_module_class(w, bases[i].node, bases[i].scope, depth + 1)) return true;
     }
     return false;
@@ -76,20 +103,11 @@ bool gg__is_module_class(gg__walk *w, TSNode definition, gg__scope *scope) {
     return is_module_class(w, definition, scope, 0);
 }
 
-static TSNode undecorated(TSNode node) {
-    return gg__node_of(node) == GG__NODE_decorated_definition ? GG__FIELD(node, definition) : node;
-}
-
 TSNode gg__method_in(gg__walk *w, TSNode definition, gg__scope *scope, gg_str name, unsigned depth) {
     TSNode none = {0};
     if (!gg__may_go_on(w)) return none;
-    gg__nodes body = gg__children(GG__FIELD(definition, body), w->arena);
-    for (uint32_t i = 0; i < body.len; i++) {
-        TSNode node = undecorated(body.items[i]);
-        if (gg__node_of(node) == GG__NODE_function_definition &&
-            gg_str_equal(gg__text_of(w, GG__FIELD(node, name)), name))
-            return node;
-    }
+    TSNode own = own_method(w, definition, name);
+    if (!ts_node_is_null(own)) return own;
     gg__value bases[MAX_BASES];
     uint32_t count = depth < MAX_BASES ? bases_of(w, definition, scope, bases) : 0;
     for (uint32_t i = 0; i < count; i++) {

@@ -28,9 +28,15 @@ gg__value gg__eval_binary(gg__walk *w, TSNode node) {
         gg__value out = gg__tensor(promoted(&a, &b, op));
         out.confirmed = gg__doubt_of_two(&a, &b);
         out.zero_dim = (a.zero_dim || a.kind == GG__NUMBER) && (b.zero_dim || b.kind == GG__NUMBER);
+        out.folded = (a.folded || a.kind == GG__NUMBER) && (b.folded || b.kind == GG__NUMBER);
+        out.constant = out.folded && out.zero_dim && (a.constant || b.constant);
         return out;
     }
-    if (a.kind == GG__ARRAY || b.kind == GG__ARRAY) return gg__of_kind(GG__ARRAY);
+    if (a.kind == GG__ARRAY || b.kind == GG__ARRAY) {
+        gg__value out = gg__of_kind(GG__ARRAY);
+        out.folded = (a.folded || a.kind == GG__NUMBER) && (b.folded || b.kind == GG__NUMBER);
+        return out;
+    }
     if (a.kind == GG__STRING) return gg__of_kind(GG__STRING);
     if (a.kind == GG__NUMBER && b.kind == GG__NUMBER) {
         gg__value out = gg__number(promoted(&a, &b, op));
@@ -82,7 +88,12 @@ static gg__truth none_test(const gg__value *value, bool positive) {
 static gg__value compare(const gg__value *a, const gg__value *b, gg_str op) {
     bool is = gg_str_is(op, "is"), is_not = gg_str_is(op, "is not");
     if (is || is_not || ((gg_str_is(op, "==") || gg_str_is(op, "!=")) && b->kind == GG__NONE)) {
-        if (b->kind == GG__NONE) return gg__truth_value(none_test(a, is || gg_str_is(op, "==")));
+        if (b->kind == GG__NONE) {
+            bool positive = is || gg_str_is(op, "==");
+            gg__value out = gg__truth_value(none_test(a, positive));
+            if (a->absent) out.usual = positive ? GG__TRUE : GG__FALSE;
+            return out;
+        }
         return gg__number(GG__BOOL);
     }
     if (gg_str_is(op, "in") || gg_str_is(op, "not in")) return gg__number(GG__BOOL);
@@ -93,7 +104,10 @@ static gg__value compare(const gg__value *a, const gg__value *b, gg_str op) {
         out.zero_dim = (a->zero_dim || a->kind == GG__NUMBER) && (b->zero_dim || b->kind == GG__NUMBER);
         return out;
     }
-    if (a->kind == GG__ARRAY || b->kind == GG__ARRAY) return (gg__value){.kind = GG__ARRAY, .dtype = GG__BOOL};
+    if (a->kind == GG__ARRAY || b->kind == GG__ARRAY)
+        return (gg__value){.kind = GG__ARRAY,
+                           .dtype = GG__BOOL,
+                           .folded = (a->folded || a->kind == GG__NUMBER) && (b->folded || b->kind == GG__NUMBER)};
     if (a->from_data || b->from_data) {
         gg__value out = gg__number(GG__BOOL);
         out.from_data = true;

@@ -3,108 +3,6 @@
 
 #include <stdlib.h>
 
-enum { MAX_WORDS_BYTES = 60, MAX_FOUND = 500 };
-
-static const struct rule_row {
-    const char *name, *id, *text;
-} rules[] = {
-#define RULE(ordinal, name, id, text) {name, id, text},
-#include "analysis/predict/rules.def"
-#undef RULE
-};
-
-/* ---- findings ------------------------------------------------------------------------------------------------------------------ */
-
-gg_str gg__text_of(gg__walk *w, TSNode node) {
-    return gg_node_text(w->tree, node);
-}
-
-gg_str gg__node_words(gg__walk *w, TSNode node) {
-    gg_str text = gg__text_of(w, node);
-    gg_buf out;
-    gg_buf_init(&out, MAX_WORDS_BYTES * 4);
-    for (size_t i = 0; i < text.len && out.len < MAX_WORDS_BYTES; i++) {
-        bool blank = text.ptr[i] == '\n' || text.ptr[i] == '\r' || text.ptr[i] == ' ' || text.ptr[i] == '\t';
-        if (blank && out.len && out.ptr[out.len - 1] == ' ') continue;
-        (void)gg_buf_append(&out, blank ? GG_STR(" ") : gg_str_slice(text, i, i + 1));
-    }
-    gg_str words = gg_buf_str(&out);
-    bool cut = text.len > MAX_WORDS_BYTES && words.len >= MAX_WORDS_BYTES;
-    words = gg_str_slice(words, 0, gg_utf8_valid_prefix(words));
-    gg_str kept = cut ? gg_arena_printf(w->arena, "%.*s…", GG_STR_ARG(words)) : gg_arena_str(w->arena, words);
-    gg_buf_clear(&out);
-    return kept;
-}
-
-static gg_str guard_of(const gg__walk *w) {
-    if (w->guard && w->guard->negated) return gg_arena_printf(w->arena, "not (%.*s)", GG_STR_ARG(w->guard->text));
-    if (w->guard) return w->guard->text;
-    for (const gg__frame *f = w->frame; f; f = f->caller) {
-        if (f->skips_if.len) return f->skips_if;
-        if (f->returns_if.len) return f->returns_if;
-    }
-    return GG_STR_NULL;
-}
-
-static gg_str message_of(gg__walk *w, const struct rule_row *row, TSNode node) {
-    gg_str text = gg_str_from(row->text);
-    size_t at = gg_str_find(text, GG_STR("%s"), 0);
-    if (at == SIZE_MAX) return text;
-    return gg_arena_printf(w->arena, "%.*s%.*s%.*s", (int)at, text.ptr, GG_STR_ARG(gg__node_words(w, node)),
-                           GG_STR_ARG(gg_str_slice(text, at + 2, text.len)));
-}
-
-void gg__found(gg__walk *w, gg__rule rule, const char *id, TSNode node, const gg__value *because) {
-    if (w->quiet) return;
-    const struct rule_row *row = &rules[rule];
-    gg_str guard = guard_of(w);
-    gg__finding out = {.prediction = {.id = gg_str_from(id ? id : row->id),
-                                      .rule = gg_str_from(row->name),
-                                      .span = gg_node_span(node),
-                                      .certain = w->guard == NULL && guard.len == 0,
-                                      .guard = guard},
-                       .confirmed = because ? because->confirmed : NULL};
-    if (because &&
-        because->maybe_none) { /* it is asked for as if it were one; code that is never run with None says so */
-        out.prediction.certain = false;
-        if (guard.len == 0) out.prediction.guard = GG_STR("it is not None");
-    }
-    for (const gg__frame *f = w->frame; f; f = f->caller)
-        out.prediction.in_loop = out.prediction.in_loop || f->loops > 0;
-    for (size_t i = 0; i < w->found.len; i++) {
-        gg__finding *same = &w->found.items[i];
-        if (same->prediction.span.start != out.prediction.span.start ||
-            same->prediction.span.end != out.prediction.span.end ||
-            !gg_str_equal(same->prediction.rule, out.prediction.rule))
-            continue;
-        bool in_loop = same->prediction.in_loop || out.prediction.in_loop;
-        if (out.prediction.certain && (!same->prediction.certain || out.confirmed == NULL)) {
-            out.prediction.message = same->prediction.message;
-            *same = out;
-        }
-        same->prediction.in_loop = in_loop;
-        return;
-    }
-    out.prediction.message = message_of(w, row, node);
-    if (w->found.len < MAX_FOUND) gg_list_push(&w->found, out);
-}
-
-/* What rests on a parameter that no use has shown to be a tensor is conditional. */
-static gg_prediction_list settle(gg__walk *w, gg_arena *arena) {
-    gg_prediction_list out = {.items = GG_ARENA_ARRAY(arena, gg_prediction, w->found.len + 1), .len = w->found.len};
-    for (size_t i = 0; i < w->found.len; i++) {
-        const gg__finding *f = &w->found.items[i];
-        out.items[i] = f->prediction;
-        out.items[i].message = gg_arena_str(arena, f->prediction.message);
-        out.items[i].guard = gg_arena_str(arena, f->prediction.guard);
-        if (!f->prediction.certain || f->confirmed == NULL || *f->confirmed) continue;
-        out.items[i].certain = false;
-        out.items[i].guard = GG_STR("it is a tensor");
-    }
-    gg_list_clear(&w->found);
-    return out;
-}
-
 /* ---- entries --------------------------------------------------------------------------------------------------------------------- */
 
 static void run_entry(gg__walk *w, gg__call *call) {
@@ -117,7 +15,10 @@ static void take_arguments(gg__walk *w, gg__call *call, const gg__value *values,
     gg__argument *arguments = GG_ARENA_ARRAY(w->arena, gg__argument, values->item_count + 1);
     for (uint32_t i = 0; i < values->item_count; i++) {
         arguments[i].value = values->items[i];
-        if (gg__is_tensor(&arguments[i].value)) arguments[i].value.input = true;
+        gg__value *value = &arguments[i].value;
+        if (!gg__is_tensor(value)) continue;
+        value->input = true;
+        value->folded = value->constant = false;
     }
     call->arguments = arguments;
     call->count = values->item_count;
@@ -269,8 +170,9 @@ gg_prediction_list gg_predict(const gg_tree *tree, gg_arena *arena) {
     run_testcases(&w, &covered);
     run_undeclared(&w, &covered);
     run_compiled(&w, &covered);
+    gg__run_uncalled(&w);
     gg_list_clear(&covered);
-    gg_prediction_list out = settle(&w, arena);
+    gg_prediction_list out = gg__settle(&w, arena);
     gg_arena_free(w.arena);
     qsort(out.items, out.len, sizeof(gg_prediction), by_place);
     return out;

@@ -49,11 +49,16 @@ typedef struct gg__value {
     gg__kind kind;
     gg__dtype dtype; /* of a tensor or an array; of a number */
     gg__truth truth; /* of what is no tensor */
+    gg__truth usual; /* … where arguments that need not be given are not given */
     bool maybe_none; /* None on some calls */
+    bool absent;     /* an argument that is None where it is not given */
     bool input;      /* a graph input as it came in, or a part of it taken by index */
+    bool handed_on;  /* a tensor that was at hand where something broke, or may: an input of the graph behind it */
     bool zero_dim;   /* a tensor with no dimension */
     bool constant;   /* a number: `integer` is it */
-    bool from_data;  /* a Python value that is known only when the graph runs: a random number, text of a tensor */
+    bool
+        folded; /* a NumPy scalar that is known while compiling; a tensor made of Python numbers, which is if it is one number */
+    bool from_data; /* a Python value that is known only when the graph runs: a random number, text of a tensor */
 } gg__value;
 
 typedef struct gg__binding {
@@ -82,6 +87,8 @@ typedef struct gg__object {
 typedef struct gg__guard {
     gg_str text;  /* as the user wrote it, or words */
     bool negated; /* … must not hold */
+    bool
+        unlikely; /* it, or a condition around it, does not hold where arguments that need not be given are not given */
 } gg__guard;
 
 /* One call of a function of this file. */
@@ -95,11 +102,20 @@ typedef struct gg__frame {
     gg_str returns_if; /* what must hold for the rest to run, since some branch left the function; empty: nothing */
     gg_str skips_if;   /* … left this round of the loop */
     unsigned loops;    /* around what is being walked, in this function */
+    unsigned shelters; /* … `try` with handlers, and `with` of contexts that are none of torch's */
+    bool eager;        /* something broke in a loop or a shelter: Dynamo left the whole function to Python */
 } gg__frame;
+
+/* Functions that were gone into, by the id of their node: a hash table. */
+typedef struct gg__reached {
+    const void **ids;
+    uint32_t len, cap;
+} gg__reached;
 
 typedef struct gg__finding {
     gg_prediction prediction;
     const bool *confirmed; /* gg__value's */
+    bool only_confirmed;   /* it is dropped where nothing confirms it */
 } gg__finding;
 
 typedef struct gg__walk {
@@ -108,11 +124,14 @@ typedef struct gg__walk {
     gg__scope *module;
     gg__frame *frame;
     const gg__guard *guard;
+    gg__truth usual;  /* of the condition evaluated last: gg__value's */
     unsigned quiet;   /* nothing is found while it is not 0 */
     unsigned depth;   /* of calls */
     unsigned steps;   /* nodes evaluated, of MAX_STEPS */
     unsigned nesting; /* of statements and expressions, of MAX_NESTING */
     GG_LIST(gg__finding) found;
+    gg__reached reached;
+    bool only_tensors;  /* nothing is found but what rests on a tensor */
     gg__values *yields; /* what graphglue_inputs() yields, while it is walked; else NULL */
 } gg__walk;
 
@@ -128,6 +147,9 @@ gg__value gg__dotted(gg_str path);
 gg__value gg__sequence_of(gg__walk *w, gg__value element);
 gg__value gg__join(gg__value a, gg__value b);
 gg__truth gg__truth_of(const gg__value *value);
+gg__truth
+gg__usual_of(const gg__value *value); /* as gg__truth_of, where arguments that need not be given are not given */
+gg__truth gg__not(gg__truth truth);
 gg__value *gg__keep(gg__walk *w, gg__value value); /* a copy in the arena */
 bool gg__is_tensor(const gg__value *value);        /* also taken for one */
 bool gg__is_surely_tensor(const gg__value *value); /* … and shown to be one by now */
@@ -170,6 +192,8 @@ gg__value gg__eval_boolean(gg__walk *w, TSNode node);
 gg__value gg__eval_ternary(gg__walk *w, TSNode node);
 /* Its truth is asked for: `if`, `while`, `and`, `not`, … */
 gg__truth gg__eval_condition(gg__walk *w, TSNode node);
+/* It usually holds where it must not, or the other way round. */
+bool gg__is_opposed(gg__truth usual, bool holds);
 /* What names stand for where the condition holds, or does not. */
 void gg__narrow(gg__walk *w, TSNode condition, bool holds);
 
@@ -185,9 +209,10 @@ typedef struct gg__call {
     gg__value callee;
     const gg__argument *arguments;
     uint32_t count;
-    bool splat;   /* *args or **kwargs: not all are known */
-    bool entry;   /* a call nobody wrote: what is not given may be anything that its declaration allows */
-    bool forward; /* … of a forward pass: a bare parameter is taken for a tensor */
+    bool splat;     /* *args or **kwargs: not all are known */
+    bool entry;     /* a call nobody wrote: what is not given may be anything that its declaration allows */
+    bool forward;   /* … of a forward pass: a bare parameter is taken for a tensor */
+    bool elsewhere; /* … from another file: whether arguments are left out is not known */
 } gg__call;
 
 gg__value gg__eval_call(gg__walk *w, TSNode node);
@@ -195,7 +220,17 @@ gg__value gg__call_value(gg__walk *w, gg__call *call);
 gg__value gg__call_function(gg__walk *w, const gg__value *function, const gg__call *call);
 const gg__argument *gg__argument_at(const gg__call *call, uint32_t position, const char *name); /* NULL: not given */
 
-/* ---- torch.c, builtins.c: what a call gives */
+bool gg__is_tensor_type(gg_str annotation); /* torch.Tensor, Optional[Tensor], …; no container */
+
+/* ---- uncalled.c */
+void gg__note_reached(gg__walk *w, TSNode function);
+void gg__run_uncalled(gg__walk *w);
+
+/* ---- found.c */
+gg_prediction_list gg__settle(gg__walk *w, gg_arena *arena); /* clears what was found */
+void gg__note_eager(gg__walk *w); /* Dynamo leaves the function being walked to Python, from here on */
+
+/* ---- torch.c, library.c, builtins.c: what a call gives */
 gg__value gg__tensor_method(gg__walk *w, const gg__call *call);
 bool gg__is_recurrent(gg_str path);   /* a class: nn.LSTM and the like */
 bool gg__is_tensors_own(gg_str name); /* an attribute or method that hardly anything else has */

@@ -45,13 +45,13 @@ void gg__scope_set(gg__walk *w, gg__scope *scope, gg_str name, gg__value value) 
     scope->items[scope->len++] = (gg__binding){name, value};
 }
 
-/* What holds after either of two ways: a name that only one of them binds is unknown. */
+/* What holds after either of two ways: a name that only one of them binds is what it was bound to, since it could not be used else. */
 void gg__scope_join(gg__walk *w, gg__scope *into, const gg__scope *other) {
     for (uint32_t i = 0; i < into->len; i++) {
         const gg__value *theirs = gg__scope_own(other, into->items[i].name);
-        into->items[i].value = theirs ? gg__join(into->items[i].value, *theirs) : gg__of_kind(GG__UNKNOWN);
+        if (theirs) into->items[i].value = gg__join(into->items[i].value, *theirs);
     }
     for (uint32_t i = 0; i < other->len; i++)
         if (gg__scope_own(into, other->items[i].name) == NULL)
-            gg__scope_set(w, into, other->items[i].name, gg__of_kind(GG__UNKNOWN));
+            gg__scope_set(w, into, other->items[i].name, other->items[i].value);
 }

@@ -109,9 +109,15 @@ static gg_str guard_words(gg__walk *w, TSNode condition, bool negated) {
     return negated ? gg_arena_printf(w->arena, "not (%.*s)", GG_STR_ARG(words)) : words;
 }
 
+/* Whether what is walked where the condition evaluated last holds, or does not, hardly ever runs. */
+static bool is_unlikely(const gg__walk *w, bool holds) {
+    return (w->guard && w->guard->unlikely) || gg__is_opposed(w->usual, holds);
+}
+
 /* A block under a condition that may not hold. */
 static gg__flow walk_guarded(gg__walk *w, TSNode condition, bool holds, TSNode block, gg__truth known) {
-    gg__guard guard = {.text = known == GG__MAYBE ? guard_words(w, condition, !holds) : GG_STR_NULL};
+    gg__guard guard = {.text = known == GG__MAYBE ? guard_words(w, condition, !holds) : GG_STR_NULL,
+                       .unlikely = is_unlikely(w, holds)};
     const gg__guard *outer = w->guard;
     if (known == GG__MAYBE) w->guard = &guard;
     gg__narrow(w, condition, holds);
@@ -136,11 +142,11 @@ static gg__flow walk_if_from(gg__walk *w, TSNode clause, gg__nodes parts, uint32
     if (known == GG__FALSE) return walk_alternatives(w, parts, next);
     gg__scope *before = w->frame->scope, *taken = gg__scope_copy(w, before);
     const gg__guard *outer = w->guard;
+    gg__guard guard = {.text = guard_words(w, condition, true), .unlikely = is_unlikely(w, false)};
     w->frame->scope = taken;
     gg__flow then = walk_guarded(w, condition, true, block, known);
     taken = w->frame->scope;
     w->frame->scope = gg__scope_copy(w, before);
-    gg__guard guard = {.text = guard_words(w, condition, true)};
     w->guard = &guard;
     gg__narrow(w, condition, false);
     gg__flow other = walk_alternatives(w, parts, next);
@@ -189,7 +195,8 @@ static void walk_body(gg__walk *w, TSNode node, TSNode left, const gg__value *it
     gg__guard guard = {.text = ts_node_is_null(condition)
                                    ? gg_arena_printf(w->arena, "the loop over %.*s runs",
                                                      GG_STR_ARG(gg__node_words(w, GG__FIELD(node, right))))
-                                   : guard_words(w, condition, false)};
+                                   : guard_words(w, condition, false),
+                       .unlikely = w->guard && w->guard->unlikely};
     if (!runs) w->guard = &guard;
     gg_str skips_if = frame->skips_if;
     frame->loops++;
@@ -232,9 +239,7 @@ static gg__flow walk_for(gg__walk *w, TSNode node) {
 
 static gg__flow walk_while(gg__walk *w, TSNode node) {
     TSNode condition = GG__FIELD(node, condition), none = {0};
-    w->frame->loops++;
-    gg__truth known = gg__eval_condition(w, condition);
-    w->frame->loops--;
+    gg__truth known = gg__eval_condition(w, condition); /* the first time it is in no loop */
     if (known == GG__FALSE) return GG__FALLS;
     walk_body(w, node, none, NULL, known == GG__TRUE, condition);
     return GG__FALLS;
@@ -244,8 +249,10 @@ static gg__flow walk_while(gg__walk *w, TSNode node) {
 
 static gg__flow walk_try(gg__walk *w, TSNode node) {
     gg__scope *before = gg__scope_copy(w, w->frame->scope);
-    gg__guard guard = {.text = GG_STR("an exception is raised")};
+    gg__guard guard = {.text = GG_STR("an exception is raised"), .unlikely = true};
+    w->frame->shelters++;
     gg__flow flow = gg__walk_block(w, GG__FIELD(node, body));
+    w->frame->shelters--;
     gg__nodes parts = gg__children(node, w->arena);
     for (uint32_t i = 1; i < parts.len; i++) {
         gg__node type = gg__node_of(parts.items[i]);
@@ -271,8 +278,21 @@ static gg__flow walk_try(gg__walk *w, TSNode node) {
     return flow;
 }
 
+/* A break in it splits the function: torch's own contexts, which Dynamo enters again. */
+static bool is_reentered(gg__walk *w, TSNode item, const gg__value *context) {
+    gg__value callee = *context;
+    if (gg__node_of(item) == GG__NODE_call) {
+        w->quiet++;
+        callee = gg__eval(w, GG__FIELD(item, function));
+        w->quiet--;
+    }
+    return callee.kind == GG__DOTTED &&
+           (gg_str_starts_with(callee.path, GG_STR("torch.")) || gg_str_is(callee.path, "contextlib.nullcontext"));
+}
+
 static gg__flow walk_with(gg__walk *w, TSNode node) {
     gg__nodes parts = gg__children(node, w->arena);
+    bool shelter = false;
     for (uint32_t i = 0; i < parts.len; i++) {
         if (gg__node_of(parts.items[i]) != GG__NODE_with_clause) continue;
         gg__nodes items = gg__children(parts.items[i], w->arena);
@@ -285,10 +305,14 @@ static gg__flow walk_with(gg__walk *w, TSNode node) {
             }
             gg__value context = gg__eval(w, value);
             GG__TELL(on_with, w, value, &context);
+            shelter = shelter || !is_reentered(w, value, &context);
             if (!ts_node_is_null(target)) gg__bind(w, target, gg__of_kind(GG__UNKNOWN));
         }
     }
-    return gg__walk_block(w, GG__FIELD(node, body));
+    w->frame->shelters += shelter;
+    gg__flow flow = gg__walk_block(w, GG__FIELD(node, body));
+    w->frame->shelters -= shelter;
+    return flow;
 }
 
 static gg__flow walk_match(gg__walk *w, TSNode node) {
@@ -297,7 +321,7 @@ static gg__flow walk_match(gg__walk *w, TSNode node) {
     gg__scope *before = w->frame->scope;
     gg__scope *joined = NULL;
     const gg__guard *outer = w->guard;
-    gg__guard guard = {.text = GG_STR("this case matches")};
+    gg__guard guard = {.text = GG_STR("this case matches"), .unlikely = outer && outer->unlikely};
     for (uint32_t i = 0; i < cases.len; i++) {
         if (gg__node_of(cases.items[i]) != GG__NODE_case_clause) continue;
         w->frame->scope = gg__scope_copy(w, before);
@@ -329,10 +353,15 @@ static void walk_decorated(gg__walk *w, TSNode node) {
     bool plain = true;
     for (uint32_t i = 0; i < parts.len; i++) {
         if (gg__node_of(parts.items[i]) != GG__NODE_decorator) continue;
-        gg__value decorator = gg__eval(w, ts_node_named_child(parts.items[i], 0));
-        plain = plain && decorator.kind == GG__DOTTED && gg_str_starts_with(decorator.path, GG_STR("torch."));
+        TSNode name = ts_node_named_child(parts.items[i], 0); /* of what is called, in @torch.compile(dynamic=True) */
+        gg__value decorator = gg__eval(w, gg__node_of(name) == GG__NODE_call ? GG__FIELD(name, function) : name);
+        plain = plain && decorator.kind == GG__DOTTED &&
+                (gg_str_starts_with(decorator.path, GG_STR("torch.")) ||
+                 gg_str_starts_with(decorator.path, GG_STR("functools.")));
     }
-    define(w, definition, plain ? NULL : &unknown);
+    bool same =
+        plain || gg__node_of(definition) == GG__NODE_class_definition; /* a class's decorators return the class */
+    define(w, definition, same ? NULL : &unknown);
 }
 
 static void walk_assert(gg__walk *w, TSNode node) {

@@ -74,6 +74,16 @@ gg__truth gg__truth_of(const gg__value *value) {
     }
 }
 
+gg__truth gg__usual_of(const gg__value *value) {
+    gg__truth truth = gg__truth_of(value);
+    if (truth != GG__MAYBE) return truth;
+    return value->absent ? GG__FALSE : value->usual;
+}
+
+gg__truth gg__not(gg__truth truth) {
+    return truth == GG__TRUE ? GG__FALSE : truth == GG__FALSE ? GG__TRUE : GG__MAYBE;
+}
+
 static gg__value join_items(gg__value a, gg__value b) {
     gg__value out = a;
     out.items = NULL;
@@ -97,10 +107,14 @@ gg__value gg__join(gg__value a, gg__value b) {
     gg__value out = a;
     out.confirmed = a.confirmed ? a.confirmed : b.confirmed;
     out.maybe_none = a.maybe_none || b.maybe_none;
+    out.absent = a.absent && b.absent;
+    out.usual = a.usual == b.usual ? a.usual : GG__MAYBE;
     out.input = a.input && b.input;
+    out.handed_on = a.handed_on || b.handed_on;
     out.zero_dim = a.zero_dim && b.zero_dim;
     out.dtype = a.dtype == b.dtype ? a.dtype : GG__DTYPE_UNKNOWN;
     out.from_data = a.from_data && b.from_data;
+    out.folded = a.kind == GG__ARRAY ? a.folded || b.folded : a.folded && b.folded;
     out.constant = a.constant && b.constant && a.integer == b.integer;
     out.truth = a.truth == b.truth ? a.truth : GG__MAYBE;
     switch (a.kind) {

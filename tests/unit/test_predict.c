@@ -101,7 +101,7 @@ static void test_messages(void **state) {
         "13 logging");
     expect("import logging\nlog = logging.getLogger(__name__)\n" FORWARD(
                "        if self.training:\n            log.info('%s', x)\n        return x\n"),
-           "");
+           "14 logging?");
     expect("from warnings import warn\n" FORWARD("        warn('now')\n        return x\n"), "12 warning");
     expect(FORWARD("        if self.training:\n            print('x')\n        return x\n"), "12 skipped-builtin?");
     expect(FORWARD("        def print(y):\n            return y\n        return print(x)\n"), "");
@@ -120,10 +120,10 @@ static void test_guards(void **state) {
            "13 skipped-builtin");
     expect(FORWARD("        for i in range(3):\n            if i == 2:\n                continue\n            "
                    "print(i)\n        print(0)\n        return x\n"),
-           "14 skipped-builtin?, 15 skipped-builtin");
+           "14 skipped-builtin?, 15 skipped-builtin?");
     expect(FORWARD("        for y in self.kept:\n            print(y)\n        for y in (1, 2):\n            "
                    "print(y)\n        return x\n"),
-           "12 skipped-builtin?, 14 skipped-builtin");
+           "12 skipped-builtin?, 14 skipped-builtin?");
     expect(FORWARD("        try:\n            y = x + 1\n        except ValueError:\n            print('no')\n        "
                    "return x\n"),
            "14 skipped-builtin?");
@@ -300,6 +300,87 @@ static void test_families(void **state) {
            "9 rnn");
 }
 
+/* A break in a loop, or where an exception may be handled, leaves the function to Python: what follows in it is not met. */
+static void test_functions_left_to_python(void **state) {
+    (void)state;
+    expect(FORWARD("        for i in range(2):\n            print(i)\n            print(x)\n        print(2)\n        "
+                   "return x\n"),
+           "12 skipped-builtin, 13 skipped-builtin?, 14 skipped-builtin?");
+    expect(FORWARD("        try:\n            print(1)\n        except ValueError:\n            pass\n        "
+                   "print(2)\n        return x\n"),
+           "12 skipped-builtin, 15 skipped-builtin?");
+    expect(FORWARD("        with torch.no_grad():\n            print(1)\n        print(2)\n        return x\n"),
+           "12 skipped-builtin, 13 skipped-builtin");
+    expect("import contextlib\n" FORWARD("        with contextlib.suppress(ValueError):\n            print(1)\n        "
+                                         "print(2)\n        return x\n"),
+           "13 skipped-builtin, 14 skipped-builtin?");
+    expect(
+        FORWARD("        for i in range(2):\n            self.show(i)\n        print(2)\n        return x\n\n    def "
+                "show(self, i):\n        print(i)\n        print(-i)\n"),
+        "13 skipped-builtin?, 17 skipped-builtin, 18 skipped-builtin");
+    expect(FORWARD("        while x.sum() > 0:\n            x = x - 1\n        print(2)\n        return x\n"),
+           "11 tensor-condition, 13 skipped-builtin");
+}
+
+/* Where a number is needed, a tensor that the graph computes is none; a graph's input may be one. */
+static void test_sizes(void **state) {
+    (void)state;
+    expect(FORWARD("        n = x.long().sum()\n        return x.new_zeros(n), torch.ones((2, n)), [0] * n\n"),
+           "12 math-of-tensor, 12 math-of-tensor?, 12 math-of-tensor?");
+    expect(FORWARD("        return torch.zeros(x.long().sum()), x.view(x.argmax() + 1, -1), x[x.argmax()]\n"),
+           "11 math-of-tensor, 11 math-of-tensor, 11 math-of-tensor");
+    expect(FORWARD("        return torch.arange(x), x[x[0] > 0] if False else x[:, x.argmax(-1)]\n"), "");
+    expect(FORWARD("        n = x.long().sum()\n        print(1)\n        return torch.arange(n)\n"),
+           "12 skipped-builtin, 13 math-of-tensor?");
+    expect(FORWARD("        n = torch.div(x.shape[0], 2, rounding_mode='trunc') + torch.tensor(3)\n        return "
+                   "torch.arange(n), x[n]\n"),
+           "");
+    expect(FORWARD("        for h, w in x:\n            y = torch.zeros(h, w)\n        return y\n"),
+           "12 math-of-tensor");
+    expect("import numpy as np\n" FORWARD("        return x * np.sqrt(x.shape[0]).item() + int(np.prod(x.shape))\n"),
+           "12 numpy");
+}
+
+/* What is written where arguments are left out, and what is not. */
+static void test_likely_messages(void **state) {
+    (void)state;
+#define LOGGED(body)                                                                       \
+    "import logging\nfrom other import Cache, Base\nlog = logging.getLogger(__name__)\n\n" \
+    "class Net(Base):\n    def forward(self, x, cache=None, kept: bool = False):\n" body "        return x\n"
+    expect(LOGGED("        if cache is not None:\n            log.info('kept')\n"), "");
+    expect(LOGGED("        if cache is not None and x.shape[0] > 1:\n            log.info('kept')\n"), "");
+    expect(LOGGED("        if kept or isinstance(cache, Cache):\n            log.info('kept')\n"), "");
+    expect(LOGGED("        if self.config.kept and not isinstance(cache, Cache):\n            log.info('new')\n"),
+           "8 logging?");
+    expect(LOGGED("        if cache is not None:\n            pass\n        else:\n            log.info('new')\n"),
+           "10 logging?");
+    expect(LOGGED("        cache = cache if cache is not None else self.made\n        if cache:\n            "
+                  "log.info('new')\n"),
+           "9 logging?");
+#undef LOGGED
+}
+
+/* Functions that nothing in the file calls: other files may, from compiled code. */
+static void test_uncalled_functions(void **state) {
+    (void)state;
+    expect("import torch\n\ndef f(x: torch.Tensor):\n    print(1)\n    return x.item()\n",
+           "4 skipped-builtin?, 5 scalar-from-tensor?");
+    expect("import torch\n\ndef f(x):\n    print(1)\n    return torch.max(x).item()\n", "5 scalar-from-tensor?");
+    expect("import torch\n\ndef f(x):\n    print(1)\n    return x.item_of(2) if x > 1 else 0\n", "");
+    expect("def f(x):\n    return x.sum().item()\n", "");
+    expect("import torch, warnings\n\ndef f(x: torch.Tensor, old=None):\n    if old is not None:\n        "
+           "warnings.warn('old')\n    return x\n",
+           "5 warning?");
+    expect(
+        "import torch\nfrom functools import wraps\n\ndef f(forward):\n    @wraps(forward)\n    def inner(self, x):\n "
+        "       if x.mean() > 0:\n            return x\n        return forward(self, x)\n    return inner\n",
+        "7 tensor-condition?");
+    expect("import torch\n\nclass Mixin:\n    def mask(self, m: torch.Tensor):\n        return m if m.any() else "
+           "None\n\n  "
+           "  def shown(self):\n        print(1)\n",
+           "5 tensor-condition?");
+}
+
 /* Half of a program, nonsense, deep nests and many calls end soon, and say nothing wrong. */
 static void test_odd_programs(void **state) {
     (void)state;
@@ -324,11 +405,23 @@ static void test_odd_programs(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_conditions),      cmocka_unit_test(test_asserts),    cmocka_unit_test(test_scalars),
-        cmocka_unit_test(test_messages),        cmocka_unit_test(test_guards),     cmocka_unit_test(test_calls),
-        cmocka_unit_test(test_parameters),      cmocka_unit_test(test_inputs),     cmocka_unit_test(test_families),
-        cmocka_unit_test(test_words_of_guards), cmocka_unit_test(test_attributes), cmocka_unit_test(test_annotations),
+        cmocka_unit_test(test_conditions),
+        cmocka_unit_test(test_asserts),
+        cmocka_unit_test(test_scalars),
+        cmocka_unit_test(test_messages),
+        cmocka_unit_test(test_guards),
+        cmocka_unit_test(test_calls),
+        cmocka_unit_test(test_parameters),
+        cmocka_unit_test(test_inputs),
+        cmocka_unit_test(test_families),
+        cmocka_unit_test(test_words_of_guards),
+        cmocka_unit_test(test_attributes),
+        cmocka_unit_test(test_annotations),
         cmocka_unit_test(test_odd_programs),
+        cmocka_unit_test(test_functions_left_to_python),
+        cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_likely_messages),
+        cmocka_unit_test(test_uncalled_functions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,13 +4,12 @@
 static const struct {
     const char *path, *id; /* id NULL: the rule's own */
 } managers[] = {
-    {"torch.autograd.detect_anomaly", NULL},
+    {"torch.autograd.detect_anomaly", "GB0008"},
     {"torch.autograd.set_detect_anomaly", NULL},
-    {"torch.random.fork_rng", NULL},
+    {"torch.random.fork_rng", "GB0208"},
     {"torch.autograd.graph.saved_tensors_hooks", NULL},
-    {"warnings.catch_warnings", "GB0007"},
-    {"contextlib.redirect_stdout", NULL},
-    {"contextlib.redirect_stderr", NULL},
+    {"contextlib.redirect_stdout", "GB0262"},
+    {"contextlib.redirect_stderr", "GB0262"},
     {"torch.backends.cuda.sdp_kernel", NULL},
     {"torch.device", NULL},
     {"threading.Lock", NULL},
@@ -29,7 +28,10 @@ static void on_with(gg__walk *w, TSNode item, const gg__value *value) {
     }
     if (callee.kind != GG__DOTTED && callee.kind != GG__OBJECT) return;
     for (size_t i = 0; i < GG_COUNT(managers); i++)
-        if (gg_str_is(callee.path, managers[i].path)) gg__found(w, GG__RULE_CONTEXT, managers[i].id, item, NULL);
+        if (gg_str_is(callee.path, managers[i].path)) {
+            gg__found(w, GG__RULE_CONTEXT, managers[i].id, item, NULL);
+            gg__note_eager(w); /* it cannot be entered again behind the break */
+        }
 }
 
 const gg__family gg__family_contexts = {.on_with = on_with};

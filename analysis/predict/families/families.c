@@ -5,6 +5,7 @@
 #define FAMILIES(X) \
     X(conditions)   \
     X(scalars)      \
+    X(sizes)        \
     X(shapes) X(messages) X(skipped) X(modules) X(contexts) X(autograd) X(storage) X(random) X(arrays) X(text)
 FAMILIES(FAMILY)
 

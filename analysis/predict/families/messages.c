@@ -9,9 +9,9 @@ static bool is_log_method(gg_str name) {
     return false;
 }
 
-/* A message that is only written on some condition is hardly ever written: it is not worth a word. */
+/* A message about arguments that are hardly ever given is not worth a word. */
 static void log_found(gg__walk *w, const gg__call *call, gg__rule rule, const char *id) {
-    if (w->guard == NULL) gg__found(w, rule, id, call->node, NULL);
+    if (w->guard == NULL || !w->guard->unlikely) gg__found(w, rule, id, call->node, NULL);
 }
 
 static void on_call(gg__walk *w, const gg__call *call) {
@@ -22,7 +22,9 @@ static void on_call(gg__walk *w, const gg__call *call) {
     if (gg_str_starts_with(path, GG_STR("logging.")) && is_log_method(gg_str_slice(path, 8, path.len)))
         log_found(w, call, GG__RULE_LOGGING, NULL);
     if (gg_str_is(path, "logging.getLogger")) log_found(w, call, GG__RULE_LOGGING, "GB6215");
-    if (gg_str_is(path, "warnings.warn")) log_found(w, call, GG__RULE_WARNING, NULL);
+    if (gg_str_is(path, "warnings.warn") || gg_str_is(path, "warnings.simplefilter") ||
+        gg_str_is(path, "warnings.filterwarnings"))
+        log_found(w, call, GG__RULE_WARNING, NULL);
     static const char *const builtins[] = {"print", "input", "breakpoint", "open", "eval", "exec", "globals", "dir"};
     if (!gg_str_starts_with(path, GG_STR("builtins."))) return;
     for (size_t i = 0; i < GG_COUNT(builtins); i++)

@@ -37,10 +37,12 @@ static bool has_parameters(gg_str path) {
 
 static void on_call(gg__walk *w, const gg__call *call) {
     const gg__value *callee = &call->callee;
-    if (callee->kind == GG__MODULE && gg__is_recurrent(callee->path))
+    if (callee->kind == GG__MODULE && gg__is_recurrent(callee->path)) {
         gg__found(w, GG__RULE_RNN, NULL, call->node, NULL);
+        gg__note_eager(w);
+    }
     if (callee->kind == GG__MODULE && gg_str_starts_with(callee->path, GG_STR("torch.jit.")))
-        gg__found(w, GG__RULE_SCRIPTED, NULL, call->node, NULL);
+        gg__found(w, GG__RULE_SCRIPTED, gg_str_is(callee->path, "torch.jit.trace") ? "GB0008" : NULL, call->node, NULL);
     if (callee->kind == GG__DOTTED && has_parameters(callee->path))
         gg__found(w, GG__RULE_CONSTRUCTION, NULL, call->node, NULL);
     if (callee->kind == GG__FUNCTION) {
@@ -51,7 +53,8 @@ static void on_call(gg__walk *w, const gg__call *call) {
             gg_str text = gg__text_of(w, parts.items[i]);
             if (gg__node_of(parts.items[i]) == GG__NODE_decorator &&
                 (gg_str_contains(text, GG_STR("compiler.disable")) || gg_str_contains(text, GG_STR("_dynamo.disable"))))
-                gg__found(w, GG__RULE_DISABLED, NULL, call->node, NULL);
+                gg__found(w, GG__RULE_DISABLED, gg_str_contains(text, GG_STR("recursive=False")) ? "GB0099" : NULL,
+                          call->node, NULL);
         }
     }
 }

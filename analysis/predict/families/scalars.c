@@ -6,13 +6,21 @@ static const gg__value *first_tensor(const gg__call *call) {
     return first && gg__is_tensor(&first->value) ? &first->value : NULL;
 }
 
+static void find_list(gg__walk *w, const gg__call *call, const gg__value *self) {
+    const gg__guard *outer = w->guard;
+    gg__guard guard = {.text = GG_STR("it is made of more than one number"), .unlikely = outer && outer->unlikely};
+    bool integers = self->dtype == GG__INT || self->dtype == GG__BOOL;
+    if (self->folded && self->dtype != GG__FLOAT && outer == NULL) w->guard = &guard;
+    gg__found(w, integers ? GG__RULE_TOLIST_INT : GG__RULE_TOLIST_FLOAT, NULL, call->node, self);
+    w->guard = outer;
+}
+
 static void on_method(gg__walk *w, const gg__call *call) {
     const gg__value *self = call->callee.of;
     if (gg_str_is(call->callee.path, "item"))
         gg__found(w, GG__RULE_ITEM, NULL, call->node, self);
     else if (gg_str_is(call->callee.path, "tolist"))
-        gg__found(w, self->dtype == GG__INT || self->dtype == GG__BOOL ? GG__RULE_TOLIST_INT : GG__RULE_TOLIST_FLOAT,
-                  NULL, call->node, self);
+        find_list(w, call, self);
 }
 
 static void on_function(gg__walk *w, const gg__call *call, gg_str path) {
@@ -41,25 +49,10 @@ static void on_function(gg__walk *w, const gg__call *call, gg_str path) {
     }
 }
 
-/* torch.zeros(n), with n computed in the graph; a graph input may be a size. */
-static void on_size(gg__walk *w, const gg__call *call, gg_str path) {
-    static const char *const makers[] = {"torch.arange", "torch.zeros", "torch.ones",
-                                         "torch.empty",  "torch.rand",  "torch.randn"};
-    for (size_t i = 0; i < GG_COUNT(makers); i++) {
-        if (!gg_str_is(path, makers[i])) continue;
-        for (uint32_t k = 0; k < call->count; k++) {
-            const gg__value *value = &call->arguments[k].value;
-            if (call->arguments[k].name.len == 0 && gg__is_tensor(value) && !value->input && value->zero_dim)
-                gg__found(w, GG__RULE_MATH, NULL, call->node, value);
-        }
-    }
-}
-
 static void on_call(gg__walk *w, const gg__call *call) {
     if (call->callee.kind == GG__METHOD && gg__is_tensor(call->callee.of)) on_method(w, call);
     if (call->callee.kind != GG__DOTTED) return;
     on_function(w, call, call->callee.path);
-    on_size(w, call, call->callee.path);
 }
 
 /* x[a:b] with a tensor as a bound; a list's index. */
@@ -73,9 +66,10 @@ static void on_subscript(gg__walk *w, TSNode node, const gg__value *object, cons
                 w->quiet++;
                 gg__value bound = gg__eval(w, bounds.items[k]);
                 w->quiet--;
-                if (gg__is_tensor(&bound)) gg__found(w, GG__RULE_ITEM, NULL, bounds.items[k], &bound);
+                if (gg__is_tensor(&bound)) gg__found(w, GG__RULE_ITEM, NULL, node, &bound);
             }
-        } else if ((object->kind == GG__SEQUENCE || object->kind == GG__MODULE) && gg__is_tensor(index)) {
+        } else if ((object->kind == GG__SEQUENCE || object->kind == GG__MODULE || object->kind == GG__SHAPE) &&
+                   gg__is_tensor(index)) {
             gg__found(w, GG__RULE_ITEM, NULL, node, index);
         }
     }

@@ -42,7 +42,8 @@ static void on_call(gg__walk *w, const gg__call *call) {
 
 /* x[mask] that is read, or written with a tensor of as many elements. */
 static void on_subscript(gg__walk *w, TSNode node, const gg__value *object, const gg__value *index, bool store) {
-    if (store || !gg__is_tensor(object) || !gg__is_tensor(index) || index->dtype != GG__BOOL) return;
+    bool indexed = gg__is_tensor(object) || object->kind == GG__UNKNOWN; /* what else takes a mask as index? */
+    if (store || !indexed || !gg__is_tensor(index) || index->dtype != GG__BOOL || index->zero_dim) return;
     gg__found(w, GG__RULE_DYNAMIC_SHAPE, NULL, node, index);
 }
 
