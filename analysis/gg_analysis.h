@@ -226,6 +226,7 @@ typedef struct gg_site {
     gg_str *entries;
     size_t entry_count; /* names of the entries that hit it */
     bool in_workspace;  /* false: it lies in a library; the editor marks the entry */
+    gg_str rule;        /* of the prediction that foresees it; empty: none does, or it lies in a library */
     bool ignored;       /* a comment of its file says so */
     gg_str summary;     /* what gg_explain_short says; made while the tree is at hand */
 } gg_site;
@@ -282,6 +283,8 @@ typedef struct gg_ignore_list {
     size_t len;
 } gg_ignore_list;
 
+gg_str gg_id_normal(gg_str id, gg_arena *arena); /* "gb170", "170" → "GB0170"; anything else as it is */
+bool gg_is_rule(gg_str name);                    /* of prediction */
 gg_ignore_list gg_ignores_of(const gg_tree *tree, gg_arena *arena); /* lives in the arena.  Any thread. */
 /* `rule` of a prediction, or of the one that foresaw a break; empty: none. */
 bool gg_is_ignored(const gg_ignore_list *list, gg_span span, gg_str id, gg_str rule);

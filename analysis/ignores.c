@@ -10,6 +10,17 @@
 
 #define OURS GG_STR("graphglue")
 
+bool gg_is_rule(gg_str name) {
+    static const char *const rules[] = {
+#define RULE(ordinal, name, ...) name,
+#include "analysis/predict/rules.def"
+#undef RULE
+    };
+    for (size_t i = 0; i < GG_COUNT(rules); i++)
+        if (gg_str_is(name, rules[i])) return true;
+    return false;
+}
+
 static bool is_blank(char c) {
     return c == ' ' || c == '\t' || c == '\f';
 }
@@ -103,7 +114,7 @@ static void read_names(gg_ignore *out, gg_str list, gg_arena *arena) {
     for (size_t i = 0; i < list.len;) {
         size_t end = i;
         while (end < list.len && is_word(list.ptr[end])) end++;
-        if (end > i) out->names[out->count++] = gg__normal_id(gg_arena_str(arena, gg_str_slice(list, i, end)), arena);
+        if (end > i) out->names[out->count++] = gg_id_normal(gg_arena_str(arena, gg_str_slice(list, i, end)), arena);
         i = end + 1;
     }
 }

@@ -24,7 +24,6 @@ TSNode gg__header_expression(TSNode node);
 gg_str gg__explain_summary(const gg_site *site, const gg_tree *tree, gg_arena *arena);
 gg_str gg__explain_words(const gg_site *site, const gg_tree *tree, const gg_registry *registry, gg_arena *arena);
 
-gg_str gg__normal_id(gg_str id, gg_arena *arena); /* "gb170", "170" → "GB0170"; anything else as it is */
 gg_str gg__enclosing_name_of(const gg_tree *tree, TSNode node, gg_arena *arena);
 TSNode gg__enclosing_function(TSNode node); /* function_definition or lambda; null node at module or class level */
 

@@ -140,12 +140,9 @@ static void add_record(grouping *g, const gg_entry *entry, const gg_break *recor
     add_word(g->arena, &site->entries, &site->entry_count, entry->name);
 }
 
-static bool is_ignored(const gg_site *site, gg_sources *sources, const gg_tree *tree, gg_arena *arena) {
-    if (tree == NULL || !site->in_workspace) return false;
+static bool is_ignored(const gg_site *site, const gg_tree *tree, gg_arena *arena) {
     gg_ignore_list list = gg_ignores_of(tree, arena);
-    return list.len &&
-           (gg_is_ignored(&list, site->span, site->id, GG_STR_NULL) ||
-            gg_is_ignored(&list, site->span, site->id, gg_sources_rule(sources, site->file, site->span, site->id)));
+    return gg_is_ignored(&list, site->span, site->id, site->rule);
 }
 
 gg_site_list gg_sites_group(const gg_entry *entries, size_t entry_count, gg_sources *sources,
@@ -163,7 +160,10 @@ gg_site_list gg_sites_group(const gg_entry *entries, size_t entry_count, gg_sour
     for (size_t i = 0; i < out.len; i++) { /* only now: it says how many records there are */
         gg_site *site = &out.items[i];
         const gg_tree *tree = site->file.len > 0 ? gg_sources_tree(sources, site->file, NULL) : NULL;
-        site->ignored = is_ignored(site, sources, tree, arena);
+        if (tree && site->in_workspace) {
+            site->rule = gg_arena_str(arena, gg_sources_rule(sources, site->file, site->span, site->id));
+            site->ignored = is_ignored(site, tree, arena);
+        }
         site->summary = gg__explain_summary(site, tree, arena);
         site->explanation = gg__explain_words(site, tree, registry, arena);
     }

@@ -4,7 +4,8 @@ target_include_directories(gg_flags INTERFACE ${CMAKE_SOURCE_DIR})
 target_compile_definitions(gg_flags INTERFACE _GNU_SOURCE)
 target_compile_options(gg_flags INTERFACE
   -Wno-unknown-warning-option -Wno-format-truncation # a path cut by snprintf is one that does not exist: opening it says so
-  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wstrict-prototypes -Wmissing-prototypes -Wundef -Wvla
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wundef -Wvla
+  $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes> $<$<COMPILE_LANGUAGE:C>:-Wmissing-prototypes>
   -fno-omit-frame-pointer)
 if(GG_WERROR)
   target_compile_options(gg_flags INTERFACE -Werror)

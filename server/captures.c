@@ -291,6 +291,7 @@ void gg_capture_start(gg_document *document) {
         document->capture_again = true;
         return;
     }
+    if (gg_document_is_excluded(document)) return;
     gg_workspace *workspace = gg_workspace_of(session, document->path);
     if (gg_workspace_worker(workspace) == NULL) {
         fail_at_once(document, workspace->error);
@@ -312,10 +313,10 @@ void gg_capture_start(gg_document *document) {
     gg_capture_request request = {.file = gg_str_from(document->path),
                                   .overlay = overlay,
                                   .overlay_count = count,
-                                  .deadline_ms = session->settings.timeout_ms};
+                                  .deadline_ms = gg_options_of(document)->timeout_ms};
     const gg_settings *settings = &session->settings;
-    bool store =
-        settings->store && workspace->opened && settings->remote.command.len == 0; /* what is read there is not seen */
+    bool store = gg_options_of(document)->store && workspace->opened &&
+                 settings->remote.command.len == 0; /* what is read there is not seen */
     gg_capture_job_options options = {.loop = &session->loop,
                                       .python = workspace->python,
                                       .store = store ? workspace->folder : NULL,

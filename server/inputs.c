@@ -150,7 +150,8 @@ gg_writing *gg_writing_start(gg_document *document, gg_written_inputs_done done,
     session->writings++;
     w->progress = gg_progress_start(session, "graphglue: writing example inputs", on_progress_cancel, w);
     gg_overlay_file *overlay;
-    gg_capture_request request = {.file = gg_str_from(document->path), .deadline_ms = session->settings.timeout_ms};
+    gg_capture_request request = {.file = gg_str_from(document->path),
+                                  .deadline_ms = gg_options_of(document)->timeout_ms};
     request.overlay_count = gg_overlay_of(session, &overlay);
     request.overlay = overlay;
     w->job = gg_worker_submit(worker, gg_write_inputs_request_encode(&request), on_frame, w);

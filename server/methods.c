@@ -37,6 +37,8 @@ static gg_method methods[] = {
            gg_on_progress_cancel, NULL),
     NOTICE("workspace/didChangeConfiguration", GG_RUNNING, &gg_type_did_change_configuration_params,
            gg_on_did_change_configuration, NULL),
+    NOTICE("workspace/didChangeWatchedFiles", GG_RUNNING, &gg_type_did_change_watched_files_params,
+           gg_on_did_change_watched_files, NULL),
     NOTICE("workspace/didChangeWorkspaceFolders", GG_RUNNING, &gg_type_did_change_workspace_folders_params,
            gg_on_did_change_workspace_folders,
            "{\"workspace\":{\"workspaceFolders\":{\"supported\":true,\"changeNotifications\":true}}}"),

@@ -64,6 +64,7 @@ static gg_predicted *take(job *j) {
     *p = (gg_predicted){.arena = j->arena,
                         .list = j->list,
                         .ignores = j->ignores,
+                        .predicts = j->predicts,
                         .spans = gg_calloc(j->list.len, sizeof(gg_span)),
                         .gone = gg_calloc(j->list.len, sizeof(bool)),
                         .settled = gg_calloc(j->list.len, sizeof(bool)),
@@ -97,9 +98,10 @@ static void on_predicted(void *data) {
         bool before = matters(document);
         gg_document_offer_tree(document, j->tree);
         free_predicted(document->predicted);
-        if (!j->session->settings.predict) j->list.len = 0;
+        bool wanted = gg_options_of(document)->predict;
+        if (!wanted) j->list.len = 0;
         document->predicted = take(j);
-        document->predicted_revision = j->predicts == j->session->settings.predict ? j->revision : 0;
+        document->predicted_revision = j->predicts || !wanted ? j->revision : 0;
         gg__predictions_settle(document);
         if (before || matters(document)) tell(document);
         gg_predictions_update(j->session);
@@ -116,7 +118,7 @@ static void start(gg_document *document) {
     *j = (job){.session = document->session,
                .document = document,
                .revision = document->revision,
-               .predicts = document->session->settings.predict};
+               .predicts = gg_options_of(document)->predict};
     j->parse = gg_parse_input_of(document, &j->canceled);
     document->prediction = j;
     gg_job_start(document->session, predict, on_predicted, j);
@@ -125,22 +127,19 @@ static void start(gg_document *document) {
 void gg_predictions_update(gg_session *session) {
     for (size_t i = 0; i < session->documents.len; i++) {
         gg_document *d = session->documents.items[i];
-        if (!session->settings.predict && d->findings == NULL) continue;
+        if (!gg_options_known(d) || (d->findings == NULL && !gg_options_of(d)->predict)) continue;
         if (d->python && !d->lost && d->prediction == NULL && d->predicted_revision != d->revision) start(d);
     }
 }
 
-void gg_predictions_set_wanted(gg_session *session, bool wanted) {
-    if (session->settings.predict == wanted) return;
-    session->settings.predict = wanted;
-    for (size_t i = 0; i < session->documents.len; i++) {
-        gg_document *d = session->documents.items[i];
-        if (wanted) d->predicted_revision = 0;
-        if (wanted || d->predicted == NULL) continue;
-        d->predicted->list.len = 0;
-        tell(d);
-    }
-    gg_predictions_update(session);
+void gg_predictions_wanted(gg_document *document) {
+    bool wanted = gg_options_of(document)->predict;
+    gg_predicted *p = document->predicted;
+    if (p == NULL) return;
+    if (wanted && !p->predicts) document->predicted_revision = 0;
+    if (wanted) return;
+    p->list.len = 0;
+    p->predicts = false;
 }
 
 /* ---- changes ---------------------------------------------------------------------------------------------------------------- */
@@ -191,28 +190,13 @@ void gg__predictions_settle(gg_document *document) {
     }
 }
 
-bool gg_site_is_ignored(const gg_document *document, size_t index) {
-    const gg_findings *f = document->findings;
-    const gg_site *site = &f->sites.items[index];
-    if (!f->local[index] || document->predicted == NULL) return site->ignored;
-    const gg_ignore_list *ignores = &document->predicted->ignores;
-    gg_span now = document->marks[index].span;
-    if (ignores->len == 0 || gg_is_ignored(ignores, now, site->id, GG_STR_NULL)) return ignores->len > 0;
-    for (size_t i = 0; i < f->predicted.len; i++) {
-        const gg_prediction *p = &f->predicted.items[i];
-        if (gg_str_equal(p->id, site->id) && p->span.start <= site->span.end && p->span.end >= site->span.start &&
-            gg_is_ignored(ignores, now, site->id, p->rule))
-            return true;
-    }
-    return false;
-}
-
 /* ---- shown ------------------------------------------------------------------------------------------------------------------ */
 
 const gg_prediction *gg_prediction_at(const gg_document *document, uint32_t offset) {
     const gg_predicted *p = document->predicted;
     for (size_t i = 0; p && i < p->list.len; i++)
-        if (gg_prediction_is_shown(p, i) && p->spans[i].start <= offset && offset <= p->spans[i].end)
+        if (p->spans[i].start <= offset && offset <= p->spans[i].end &&
+            gg_level_of_prediction(document, i) != GG_LEVEL_OFF)
             return &p->list.items[i];
     return NULL;
 }

@@ -16,15 +16,14 @@ typedef struct gg_predicted {
     bool *settled;          /* a capture of a text that had it has told what there is to tell */
     bool *ignored;          /* a comment says so */
     gg_ignore_list ignores; /* their spans are carried too */
+    bool predicts;          /* else it only has what comments say */
 } gg_predicted;
 
 /* Predicts all documents that changed and are to be.  Called once per turn, before they are published. */
 void gg_predictions_update(struct gg_session *session);
-void gg_predictions_set_wanted(struct gg_session *session, bool wanted);             /* the setting */
+void gg_predictions_wanted(gg_document *document); /* its settings may be others: what they do not want is dropped */
 const gg_prediction *gg_prediction_at(const gg_document *document, uint32_t offset); /* shown there; NULL: none */
 bool gg_prediction_is_shown(const gg_predicted *predicted, size_t index);
-bool gg_site_is_ignored(const gg_document *document,
-                        size_t index); /* of its findings, by a comment of the text as it is now */
 
 /* for documents.c and documents_marks.c */
 void gg__predictions_carry(gg_document *document, gg_noted noted);

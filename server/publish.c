@@ -1,7 +1,7 @@
 /* Findings as LSP diagnostics, pushed once per turn for the documents that changed.  Loop thread only. */
 #include "server/session.h"
 
-enum { ERROR = 1, WARNING = 2, INFORMATION = 3, HINT = 4, UNNECESSARY = 1, MAX_RELATED = 8 };
+enum { UNNECESSARY = 1, MAX_RELATED = 8 };
 
 static json_t *related(const gg_session *session, const gg_site *site) {
     json_t *array = json_array();
@@ -25,7 +25,7 @@ static json_t *related(const gg_session *session, const gg_site *site) {
 static json_t *base(const gg_document *document, gg_mark mark, int severity, gg_str code, gg_str message) {
     json_t *out =
         json_pack("{s:o, s:i, s:s, s:s%, s:s%}", "range", gg_range_json(document->session, document->text, mark.span),
-                  "severity", mark.faded ? HINT : severity, "source", "graphglue", "code", code.ptr, code.len,
+                  "severity", mark.faded ? GG_LEVEL_HINT : severity, "source", "graphglue", "code", code.ptr, code.len,
                   "message", message.ptr, message.len);
     if (mark.faded) json_object_set_new(out, "tags", json_pack("[i]", UNNECESSARY));
     return out;
@@ -37,10 +37,6 @@ static void add_link(const gg_session *session, json_t *diagnostic, gg_str id, g
     json_object_set_new(diagnostic, "codeDescription", json_pack("{s:s%}", "href", url.ptr, url.len));
 }
 
-bool gg_site_is_shown(const gg_document *document, size_t index) {
-    return !document->marks[index].gone && !gg_site_is_ignored(document, index);
-}
-
 json_t *gg_diagnostic_of_site(const gg_document *document, size_t index) {
     const gg_session *session = document->session;
     const gg_findings *f = document->findings;
@@ -48,7 +44,7 @@ json_t *gg_diagnostic_of_site(const gg_document *document, size_t index) {
     gg_arena *arena = gg_arena_new();
     gg_str said = gg_explain_short(site, arena);
     if (!f->local[index]) said = gg_arena_printf(arena, "%.*s (in %.*s)", GG_STR_ARG(said), GG_STR_ARG(site->file));
-    json_t *out = base(document, document->marks[index], f->local[index] ? WARNING : INFORMATION, site->id, said);
+    json_t *out = base(document, document->marks[index], (int)gg_level_of_site(document, index), site->id, said);
     add_link(session, out, site->id, arena);
     if (GG_HAS(session, RELATED) || session->pulls) {
         json_t *list = related(session, site);
@@ -67,7 +63,7 @@ json_t *gg_diagnostic_of_prediction(const gg_document *document, size_t index) {
                              : gg_arena_printf(arena, "%.*s (predicted; only if: %.*s)", GG_STR_ARG(p->message),
                                                GG_STR_ARG(p->guard));
     gg_mark mark = {.span = document->predicted->spans[index]};
-    json_t *out = base(document, mark, p->certain ? WARNING : HINT, p->id, said);
+    json_t *out = base(document, mark, (int)gg_level_of_prediction(document, index), p->id, said);
     add_link(document->session, out, p->id, arena);
     gg_arena_free(arena);
     return out;
@@ -76,18 +72,18 @@ json_t *gg_diagnostic_of_prediction(const gg_document *document, size_t index) {
 static void add_predictions(const gg_document *document, json_t *array) {
     const gg_predicted *predicted = document->predicted;
     for (size_t i = 0; predicted && i < predicted->list.len; i++)
-        if (gg_prediction_is_shown(predicted, i))
+        if (gg_level_of_prediction(document, i) != GG_LEVEL_OFF)
             json_array_append_new(array, gg_diagnostic_of_prediction(document, i));
 }
 
 json_t *gg_diagnostics_json(const gg_document *document) {
     const gg_session *session = document->session;
     json_t *array = json_array();
-    if (!document->python) return array;
+    if (!document->python || gg_document_is_excluded(document)) return array;
     if (!session->settings.trusted) {
         gg_mark top = {.span = {0, 0}};
         json_array_append_new(
-            array, base(document, top, INFORMATION, GG_STR("untrusted"),
+            array, base(document, top, GG_LEVEL_INFORMATION, GG_STR("untrusted"),
                         GG_STR("graphglue runs your code to find graph breaks, and this workspace is not trusted. To "
                                "allow it, start the server with the initialization option \"trusted\": true.")));
         add_predictions(document, array);
@@ -95,7 +91,8 @@ json_t *gg_diagnostics_json(const gg_document *document) {
     }
     const gg_findings *f = document->findings;
     for (size_t i = 0; f && i < f->sites.len; i++)
-        if (gg_site_is_shown(document, i)) json_array_append_new(array, gg_diagnostic_of_site(document, i));
+        if (gg_level_of_site(document, i) != GG_LEVEL_OFF)
+            json_array_append_new(array, gg_diagnostic_of_site(document, i));
     for (size_t i = 0; f && i < f->problem_count; i++) {
         const gg_problem *p = &f->problems[i];
         gg_mark mark = document->marks[f->sites.len + i];
@@ -123,7 +120,7 @@ void gg_publish_dirty(gg_session *session) {
     session->paced_until_ms = (session->paced_until_ms > now ? session->paced_until_ms : now) + EVERY_MS;
     for (size_t i = 0; i < session->documents.len; i++) {
         gg_document *d = session->documents.items[i];
-        if (!d->dirty) continue;
+        if (!d->dirty || !gg_options_known(d)) continue;
         d->dirty = false;
         if (session->pulls) continue;
         gg_document_text(d);

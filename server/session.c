@@ -12,7 +12,7 @@
 
 #include "server/session.h"
 
-enum { PARENT_CHECK_MS = 1000, LEAVE_DEADLINE_MS = 3000, DEFAULT_TIMEOUT_MS = 60000 };
+enum { PARENT_CHECK_MS = 1000, LEAVE_DEADLINE_MS = 3000 };
 
 /* ---- capabilities and settings --------------------------------------------------------------------------------------------- */
 
@@ -58,24 +58,8 @@ void gg_session_read_caps(gg_session *session, const json_t *capabilities) {
         GG_HAS(session, PULL) && GG_HAS(session, PULL_REFRESH); /* else what a capture finds would not be asked for */
 }
 
-static void tell_wrong(gg_session *session, const char *setting, const char *wants) {
-    gg_show_message(session, 2, "graphglue: the setting graphglue.%s wants %s; it is left as it was", setting, wants);
-}
-
-static void read_run(gg_session *session, const json_t *run) {
-    static const char *const names[] = {
-        [GG_RUN_ON_SAVE] = "onSave", [GG_RUN_ON_TYPE] = "onType", [GG_RUN_MANUAL] = "manual"};
-    const char *given = json_string_value(run);
-    for (size_t i = 0; given && i < GG_COUNT(names); i++) {
-        if (strcmp(given, names[i]) != 0) continue;
-        session->settings.run = (gg_run)i;
-        return;
-    }
-    tell_wrong(session, "capture.run", "onSave, onType or manual");
-}
-
 /* Another interpreter, or another machine: what runs in the old one is given up and begun anew. */
-static void restart_workers(gg_session *session) {
+void gg_session_restart_workers(gg_session *session) {
     for (size_t i = 0; i < session->documents.len; i++) {
         gg_document *d = session->documents.items[i];
         bool again = d->capture != NULL || d->capture_again || d->findings != NULL;
@@ -86,16 +70,6 @@ static void restart_workers(gg_session *session) {
     gg_captures_wanted(session);
 }
 
-static bool read_python(gg_session *session, const json_t *python) {
-    gg_settings *s = &session->settings;
-    if (python && !json_is_null(python) && !json_is_string(python))
-        tell_wrong(session, "python", "the path of an interpreter");
-    if (!json_is_string(python) || (s->python && strcmp(s->python, json_string_value(python)) == 0)) return false;
-    gg_free(s->python);
-    s->python = gg_str_dup(gg_str_from(json_string_value(python)));
-    return true;
-}
-
 /* True when the worker is another one now.  The keys are merged one by one into what was said before. */
 static bool read_worker(gg_session *session, const json_t *given) {
     gg_settings *s = &session->settings;
@@ -104,7 +78,7 @@ static bool read_worker(gg_session *session, const json_t *given) {
     if (given == NULL || json_is_null(given)) return false;
     json_t *merged = s->worker ? json_copy(s->worker) : json_object(), *value;
     const char *key;
-    if (!json_is_object(given)) tell_wrong(session, "worker", "an object");
+    if (!json_is_object(given)) gg_show_message(session, 2, "graphglue: the setting graphglue.worker wants an object");
     json_object_foreach((json_t *)given, key, value) if (!json_is_null(value)) json_object_set(merged, key, value);
     bool changed = !json_equal(merged, s->worker);
     if (changed && gg_remote_read(&remote, merged, &err) != 0) {
@@ -125,37 +99,28 @@ static bool read_worker(gg_session *session, const json_t *given) {
  * allow itself to be run. */
 void gg_session_settings(gg_session *session, const json_t *settings) {
     gg_settings *s = &session->settings;
-    const json_t *python = json_object_get(settings, "python"), *capture = json_object_get(settings, "capture");
-    const json_t *run = json_object_get(capture, "run"), *timeout = json_object_get(capture, "timeout");
-    const json_t *safety = json_object_get(settings, "maxSafety");
-    bool other_python = read_python(session, python);
-    if (read_worker(session, json_object_get(settings, "worker")) || other_python) restart_workers(session);
-    if (run && !json_is_null(run)) read_run(session, run);
-    if (json_is_number(timeout) && json_number_value(timeout) >= 1 && json_number_value(timeout) <= 86400)
-        s->timeout_ms = (uint32_t)(json_number_value(timeout) * 1000);
-    else if (timeout && !json_is_null(timeout))
-        tell_wrong(session, "capture.timeout", "seconds, from 1 to 86400");
-    const json_t *store = json_object_get(capture, "store");
-    if (json_is_boolean(store))
-        s->store = json_is_true(store);
-    else if (store && !json_is_null(store))
-        tell_wrong(session, "capture.store", "true or false");
-    const json_t *predict = json_object_get(settings, "predict");
-    if (json_is_boolean(predict))
-        gg_predictions_set_wanted(session, json_is_true(predict));
-    else if (predict && !json_is_null(predict))
-        tell_wrong(session, "predict", "true or false");
-    const char *class = json_string_value(safety);
-    if (safety && !json_is_null(safety) && (class == NULL || !gg_safety_parse(class, &s->max_safety)))
-        tell_wrong(session, "maxSafety", "exact, effects, numeric or config");
+    gg_words problems = {0};
+    gg_settings_read(s->values, settings, false, &problems);
+    for (size_t i = 0; i < problems.len; i++)
+        gg_show_message(session, 2, "graphglue: the setting graphglue.%s; it is left as it was", problems.items[i]);
+    gg_words_clear(&problems);
+    if (read_worker(session, json_object_get(settings, "worker"))) gg_session_restart_workers(session);
+    gg_folders_rebuild(session);
 }
 
-void gg_session_warm(gg_session *session) {
-    if (!session->settings.trusted || session->settings.run == GG_RUN_MANUAL) return;
+static void warm(gg_session *session) {
+    if (!session->settings.trusted || session->settings.options->run == GG_RUN_MANUAL) return;
     for (size_t i = 0; i < session->workspaces.len; i++) {
         gg_worker *worker = gg_workspace_worker(session->workspaces.items[i]);
         if (worker) gg_worker_start(worker);
     }
+}
+
+void gg_settings_came(gg_session *session) {
+    if (session->asking) return;
+    if (session->warm) warm(session);
+    session->warm = false;
+    gg_captures_wanted(session);
 }
 
 static void on_settings(void *data, const json_t *result, const json_t *error) {
@@ -163,9 +128,7 @@ static void on_settings(void *data, const json_t *result, const json_t *error) {
     session->asking--;
     if (session->state != GG_STATE_INITIALIZED) return;
     if (error == NULL) gg_session_settings(session, json_array_get(result, 0));
-    if (session->asking) return;
-    gg_session_warm(session);
-    gg_captures_wanted(session);
+    gg_settings_came(session);
 }
 
 void gg_session_ask_settings(gg_session *session) {
@@ -275,7 +238,9 @@ static void release(gg_session *session) {
     gg_list_clear(&session->outgoing);
     gg_list_clear(&session->progresses);
     gg_list_clear(&session->waiting_jobs);
-    gg_free(session->settings.python);
+    json_decref(session->settings.values);
+    gg_options_free(session->settings.options);
+    gg_folders_free(session);
     gg_remote_clear(&session->settings.remote);
     json_decref(session->settings.worker);
     gg_frame_reader_free(session->reader);
@@ -291,9 +256,8 @@ int gg_server_run(const gg_server_settings *settings) {
 #endif
     session.parent_pid = getppid();
     session.client_pid = (pid_t)settings->parent_pid;
-    session.settings.timeout_ms = DEFAULT_TIMEOUT_MS;
-    session.settings.store = session.settings.predict = true;
-    session.settings.max_safety = GG_SAFETY_EFFECTS;
+    session.settings.values = json_object();
+    session.settings.options = gg_options_new(NULL, NULL, NULL);
     session.reader = gg_frame_reader_new(GG_MAX_MESSAGE_BYTES);
     uv_loop_init(&session.loop);
     uv_loop_configure(&session.loop, UV_METRICS_IDLE_TIME);

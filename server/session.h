@@ -6,6 +6,7 @@
 
 #include "server/documents.h"
 #include "server/gg_server.h"
+#include "server/options.h"
 #include "server/predictions.h"
 #include "server/python.h"
 #include "server/registry_source.h"
@@ -30,32 +31,31 @@ typedef struct gg_workspace {
     gg_registry_source
         *registry; /* of the torch that its worker has, or that a stored result was found with; NULL: not known */
     char *python;  /* what the worker runs; NULL without one */
-    char *error;   /* why no worker can be had; NULL when one can */
-    bool opened;   /* by the client, not made up for a file that lies in none */
+    char *setting; /* of the interpreter, when one was last chosen; NULL: none, or never chosen */
+    bool chosen;
+    char *error; /* why no worker can be had; NULL when one can */
+    bool opened; /* by the client, not made up for a file that lies in none */
     bool removed;
 } gg_workspace;
 
 gg_workspace *gg_workspace_of(gg_session *session, const char *path);
+const gg_workspace *gg_workspace_around(const gg_session *session, const char *path); /* NULL: it lies in none */
 /* Starts the worker's process if need be; NULL with words in workspace->error. */
 gg_worker *gg_workspace_worker(gg_workspace *workspace);
 /* From now on the registry at `path`, or `text` itself; neither: nothing changes. */
 void gg_workspace_use_registry(gg_workspace *workspace, const char *path, const char *text);
 void gg_workspaces_restart(gg_session *session); /* settings changed */
+void gg_workspaces_choose_python(
+    gg_session *session); /* settings may have changed: restarted where they name another */
 void gg_workspace_change(gg_session *session, const char *folder, bool added);
 void gg_workspace_free(gg_workspace *workspace);
 
-typedef enum gg_run { GG_RUN_ON_SAVE, GG_RUN_ON_TYPE, GG_RUN_MANUAL } gg_run;
-
-typedef struct gg_settings {
-    char *python;
-    gg_remote remote; /* read from `worker`, the object of that name (NULL: none was given) */
+typedef struct gg_settings { /* the client's */
+    json_t *values;          /* as gg_settings_read reads them */
+    gg_options *options;     /* of these alone */
+    gg_remote remote;        /* read from `worker`, the object of that name (NULL: none was given) */
     json_t *worker;
     bool trusted; /* said once, in initialize */
-    gg_run run;
-    bool predict; /* say what the text alone tells */
-    bool store;   /* results of captures under .graphglue/ */
-    uint32_t timeout_ms;
-    gg_safety max_safety;
 } gg_settings;
 
 enum { GG_LEAVE_SIGNALS = 3 }; /* SIGTERM, SIGINT, SIGHUP */
@@ -82,7 +82,12 @@ struct gg_session {
     GG_LIST(struct gg_job *) waiting_jobs;
     unsigned running_jobs;
     unsigned jobs, captures, glues, writings, closing_workers;
-    unsigned asking; /* workspace/configuration is awaited: captures wait for it, it may name another interpreter */
+    bool warm; /* workers are to be started once settings are known */
+    unsigned
+        asking; /* settings are awaited, of the client or of a file: captures wait, they may name another interpreter */
+    GG_LIST(struct gg_folder *) folders;
+    bool reading_folders, read_folders_again;
+    gg_words told; /* what is wrong with a file of settings */
     uv_timer_t flush, parent_watch, leave;
     uv_prepare_t prepare;
     uv_signal_t signals[GG_LEAVE_SIGNALS];
@@ -225,9 +230,21 @@ uint64_t gg_publish_delay_ms(const gg_session *session);
 void gg_publish_dirty(gg_session *session);
 void gg_ask_to_pull(gg_session *session); /* what a client that pulls has is out of date */
 json_t *gg_diagnostics_json(const gg_document *document);
-bool gg_site_is_shown(const gg_document *document, size_t index);
 json_t *gg_diagnostic_of_site(const gg_document *document, size_t index);
 json_t *gg_diagnostic_of_prediction(const gg_document *document, size_t index);
+
+/* ---- levels (levels.c) --------------------------------------------------------------------------------------------------------- */
+gg_level gg_level_of_site(const gg_document *document, size_t index); /* never GG_LEVEL_DEFAULT */
+gg_level gg_level_of_prediction(const gg_document *document, size_t index);
+
+/* ---- settings of folders (folders.c) --------------------------------------------------------------------------------------------- */
+const gg_options *gg_options_of(const gg_document *document); /* borrowed until settings change */
+const gg_options *gg_options_at(const gg_session *session, const char *folder);
+bool gg_options_known(const gg_document *document); /* its pyproject.toml was looked for */
+bool gg_document_is_excluded(const gg_document *document);
+void gg_folders_update(gg_session *session);  /* reads pyproject.toml of every folder, off the loop */
+void gg_folders_rebuild(gg_session *session); /* the client's settings changed */
+void gg_folders_free(gg_session *session);
 
 /* ---- conversion ------------------------------------------------------------------------------------------------------------------ */
 json_t *gg_range_json(const gg_session *session, const gg_text *text, gg_span span);
@@ -236,7 +253,8 @@ char *gg_uri_to_path(gg_str uri); /* NULL when it is no file: URI; the caller fr
 char *gg_path_to_uri(const char *path);
 
 /* ---- session ------------------------------------------------------------------------------------------------------------------------ */
-void gg_session_warm(gg_session *session);         /* starts the workers, so that torch is imported when it is needed */
+void gg_session_restart_workers(gg_session *session);
+void gg_settings_came(gg_session *session);        /* some that were awaited: goes on when none are any more */
 void gg_session_ask_settings(gg_session *session); /* when the client can be asked; captures wait for the answer */
 void gg_session_settings(gg_session *session, const json_t *settings); /* reads what is there, keeps the rest */
 void gg_session_read_caps(gg_session *session, const json_t *capabilities);

@@ -33,13 +33,22 @@ static gg_workspace *add(gg_session *session, const char *folder) {
     return workspace;
 }
 
-gg_workspace *gg_workspace_of(gg_session *session, const char *path) {
+static gg_workspace *around(const gg_session *session, const char *path) {
     gg_workspace *best = NULL;
     for (size_t i = 0; i < session->workspaces.len; i++) {
         gg_workspace *w = session->workspaces.items[i];
         if (!w->removed && lies_below(path, w->folder) && (best == NULL || strlen(w->folder) > strlen(best->folder)))
             best = w;
     }
+    return best;
+}
+
+const gg_workspace *gg_workspace_around(const gg_session *session, const char *path) {
+    return around(session, path);
+}
+
+gg_workspace *gg_workspace_of(gg_session *session, const char *path) {
+    gg_workspace *best = around(session, path);
     if (best) return best;
     char folder[PATH_MAX];
     snprintf(folder, sizeof(folder), "%s", path);
@@ -53,11 +62,15 @@ gg_worker *gg_workspace_worker(gg_workspace *workspace) {
     const gg_settings *settings = &workspace->session->settings;
     gg_python_choice python;
     gg_error err = {0};
+    const char *setting = gg_options_at(workspace->session, workspace->folder)->python;
     gg_free(workspace->error);
+    gg_free(workspace->setting);
     workspace->error = NULL;
+    workspace->setting = setting ? gg_str_dup(gg_str_from(setting)) : NULL;
+    workspace->chosen = true;
     if (settings->remote.command.len) {
-        gg_remote_python(&python, settings->python);
-    } else if (gg_python_choose(&python, settings->python, workspace->folder, &err) != 0) {
+        gg_remote_python(&python, setting);
+    } else if (gg_python_choose(&python, setting, workspace->folder, &err) != 0) {
         workspace->error = gg_str_dup(gg_str_from(err.message));
         return NULL;
     }
@@ -90,7 +103,19 @@ void gg_workspaces_restart(gg_session *session) {
     }
 }
 
+void gg_workspaces_choose_python(gg_session *session) {
+    bool other = false;
+    for (size_t i = 0; i < session->workspaces.len; i++) {
+        gg_workspace *w = session->workspaces.items[i];
+        const char *setting = gg_options_at(session, w->folder)->python;
+        bool same = setting && w->setting ? strcmp(setting, w->setting) == 0 : setting == w->setting;
+        other = other || (w->chosen && !same);
+    }
+    if (other) gg_session_restart_workers(session);
+}
+
 void gg_workspace_free(gg_workspace *w) {
+    gg_free(w->setting);
     gg_registry_source_unref(&w->registry);
     gg_free(w->error);
     gg_free(w->python);

@@ -19,6 +19,7 @@ EXTERNAL = {
     "tree_sitter/api.h": {"analysis", "repair", "server"},
     "uv.h": {"server"},
     "curl/curl.h": {"server"},
+    "toml++/toml.h": {"server"},
     "Python.h": {"analysis/worker"},
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+[<"]([^>"]+)[>"]', re.MULTILINE)
@@ -48,7 +49,7 @@ def problems(path: str, text: str) -> list[str]:
 def main() -> int:
     found = []
     for folder in ("base", "protocol", "analysis", "repair", "server"):
-        for file in sorted((ROOT / folder).rglob("*.[ch]")):
+        for file in sorted((ROOT / folder).rglob("*.[ch]*")):
             path = file.relative_to(ROOT).as_posix()
             # An X-macro table (.def) is part of the file that includes it.
             found += problems(path, file.read_text(encoding="utf-8"))

@@ -17,12 +17,12 @@ def problems(path: str, text: str) -> list[str]:
     """What is wrong with one file, given its path below the root."""
     found = []
     lines = text.count("\n")
-    if path.endswith((".c", ".h")):
+    if path.endswith((".c", ".cpp", ".h")):
         code = re.sub(r"/\*.*?\*/|\"(?:\\.|[^\"\\])*\"", "", text, flags=re.DOTALL)
         found += [f"{path}: {m.group(1)} is banned" for m in BANNED.finditer(code)]
         if not text.lstrip().startswith("/*"):
             found.append(f"{path}: wants a comment that says what the file is")
-    if path.endswith((".c", ".h", ".py", ".lua")) and lines > MAX_LINES and path not in GENERATED:
+    if path.endswith((".c", ".cpp", ".h", ".py", ".lua")) and lines > MAX_LINES and path not in GENERATED:
         found.append(f"{path}: {lines} lines, the limit is {MAX_LINES}")
     found += [f"{path}: names a path of one machine: {m.group(0)}" for m in HOME.finditer(text)]
     return found
@@ -40,7 +40,7 @@ def tracked() -> list[str]:
 def main() -> int:
     found = []
     for path in tracked():
-        if not path.endswith((".c", ".h", ".py", ".lua", ".md", ".sh", ".txt", ".cmake", ".json", ".def")):
+        if not path.endswith((".c", ".cpp", ".h", ".py", ".lua", ".md", ".sh", ".txt", ".cmake", ".json", ".def")):
             continue
         file = ROOT / path
         if file.is_file() and not path.startswith(("third_party/", "tests/fuzz/corpora/")) and path != "tools/check_style.py":

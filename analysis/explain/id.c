@@ -4,11 +4,10 @@
 
 #include "analysis/costs.h"
 #include "analysis/explain/explain.h"
-#include "analysis/private.h"
 
 #define ID_DIGITS 4
 
-gg_str gg__normal_id(gg_str id, gg_arena *arena) {
+gg_str gg_id_normal(gg_str id, gg_arena *arena) {
     id = gg_str_trim(id);
     gg_str digits = id;
     if (id.len > 2 && tolower((unsigned char)id.ptr[0]) == 'g' && tolower((unsigned char)id.ptr[1]) == 'b')
@@ -20,7 +19,7 @@ gg_str gg__normal_id(gg_str id, gg_arena *arena) {
 }
 
 gg_str gg_explain_url(gg_str id, gg_arena *arena) {
-    gg_str digits = gg_str_slice(gg__normal_id(id, arena), 2, SIZE_MAX);
+    gg_str digits = gg_str_slice(gg_id_normal(id, arena), 2, SIZE_MAX);
     return gg_arena_printf(arena, "https://meta-pytorch.org/compile-graph-break-site/gb/gb%.*s.html",
                            GG_STR_ARG(digits));
 }
@@ -106,7 +105,7 @@ int gg_explain_id(gg_buf *out, gg_str id, const gg_registry *registry, bool mark
     gg_buf_init(&w.buf, GG__EXPLANATION_BYTES);
     int rc = 0;
     gg_registry_row row = {.hint_count = 0};
-    id = gg__normal_id(id, arena);
+    id = gg_id_normal(id, arena);
     gg_str file = gg__text_find(id);
     bool known = gg_registry_find(registry, id, &row);
     if (file.len == 0 && !known) {

@@ -5,7 +5,7 @@
 
 #include "server/cli/cli.h"
 
-enum { CHECK = 1, FIX = 2, EXPLAIN = 4, DOCTOR = 8, RECORD = 16, MAX_JOBS = 64, DEFAULT_TIMEOUT_S = 60 };
+enum { CHECK = 1, FIX = 2, EXPLAIN = 4, DOCTOR = 8, RECORD = 16, MAX_JOBS = 64 };
 
 static const struct option {
     const char *name, *value, *help; /* value: NULL for a switch */
@@ -28,8 +28,8 @@ static const struct option {
     {"-j", "N", "worker processes, of --static threads (default: as many as there are processors and memory for)",
      CHECK},
     {"--exclude", "PATTERN", "skip paths that match (shell pattern; repeatable)", CHECK | FIX},
-    {"--select", "IDS", "only these break ids (comma-separated)", CHECK | FIX},
-    {"--ignore", "IDS", "all but these break ids (comma-separated)", CHECK | FIX},
+    {"--select", "IDS", "only these break ids and rules (comma-separated)", CHECK | FIX},
+    {"--ignore", "IDS", "all but these break ids and rules (comma-separated)", CHECK | FIX},
     {"--stdin-filename", "PATH", "read this file's text from standard input", CHECK},
     {"-o", "DIR", "where to keep inputs (default: .graphglue/inputs of the project; check reads GRAPHGLUE_INPUTS=DIR)",
      RECORD},
@@ -127,17 +127,23 @@ bool gg_cli_normalize_id(char *out, size_t size, const char *given) {
     return true;
 }
 
-static int split_ids(gg_cli_args *args, gg_cli_names *out, const char *name, const char *value, gg_error *err) {
+/* Adds to a list of the settings: ids and rules separated by commas, or one pattern. */
+static void give(gg_cli_args *args, const char *key, json_t *value_take) {
+    json_t *list = json_object_get(args->given, key);
+    if (list == NULL) json_object_set_new(args->given, key, list = json_array());
+    json_array_append_new(list, value_take);
+}
+
+static int split_names(gg_cli_args *args, const char *key, const char *name, const char *value, gg_error *err) {
     char *copy = gg_str_dup(gg_str_from(value)), *rest = NULL, id[16];
     gg_list_push(&args->owned, copy);
     for (char *given = strtok_r(copy, ", ", &rest); given; given = strtok_r(NULL, ", ", &rest)) {
         if (gg_rule_find(gg_str_from(given)))
             return gg_fail(err, GG_EPARAMS, "%s wants break ids such as GB0170; '%s' is a repair rule", name, given);
-        if (!gg_cli_normalize_id(id, sizeof(id), given))
-            return gg_fail(err, GG_EPARAMS, "%s wants break ids such as GB0170, not '%s'", name, given);
-        char *normal = gg_str_dup(gg_str_from(id));
-        gg_list_push(&args->owned, normal);
-        gg_list_push(out, normal);
+        bool is_rule = gg_is_rule(gg_str_from(given));
+        if (!is_rule && !gg_cli_normalize_id(id, sizeof(id), given))
+            return gg_fail(err, GG_EPARAMS, "%s wants break ids such as GB0170, or rules, not '%s'", name, given);
+        give(args, key, json_string(is_rule ? given : id));
     }
     return 0;
 }
@@ -162,6 +168,7 @@ static int take_remote(gg_remote *remote, const char *name, const char *value, g
 
 static int take(gg_cli_args *a, const char *name, const char *value, gg_error *err) {
     unsigned long number = 0;
+    gg_safety safety;
     if (value == NULL) value = ""; /* a switch */
     int error = take_remote(&a->remote, name, value, err);
     if (error != 1) return error;
@@ -185,17 +192,17 @@ static int take(gg_cli_args *a, const char *name, const char *value, gg_error *e
     else if (strcmp(name, "-o") == 0)
         a->out = value;
     else if (strcmp(name, "--exclude") == 0)
-        gg_list_push(&a->excludes, (char *)(uintptr_t)value);
+        give(a, "exclude", json_string(value));
     else if (strcmp(name, "--select") == 0)
-        error = split_ids(a, &a->select, name, value, err);
+        error = split_names(a, "select", name, value, err);
     else if (strcmp(name, "--ignore") == 0)
-        error = split_ids(a, &a->ignore, name, value, err);
+        error = split_names(a, "ignore", name, value, err);
     else if (strcmp(name, "-j") == 0) {
         error = parse_number(value, name, MAX_JOBS, &number, err);
         a->jobs = (unsigned)number;
     } else if (strcmp(name, "--timeout") == 0) {
         error = parse_number(value, name, 86400, &number, err);
-        a->timeout_ms = (uint32_t)number * 1000;
+        if (error == 0) json_object_set_new(a->given, "capture.timeout", json_integer((json_int_t)number));
     } else if (strcmp(name, "--values") == 0) {
         a->values = value;
         if (strcmp(value, "small") != 0 && strcmp(value, "all") != 0 && strcmp(value, "none") != 0)
@@ -210,7 +217,9 @@ static int take(gg_cli_args *a, const char *name, const char *value, gg_error *e
         a->never_fail = strcmp(value, "never") == 0;
         if (!a->never_fail && strcmp(value, "breaks") != 0)
             error = gg_fail(err, GG_EPARAMS, "--fail-on wants breaks or never, not '%s'", value);
-    } else if (!gg_safety_parse(value, &a->max_safety) || a->max_safety == GG_SAFETY_OPAQUE) {
+    } else if (gg_safety_parse(value, &safety) && safety != GG_SAFETY_OPAQUE) {
+        json_object_set_new(a->given, "maxSafety", json_string(value));
+    } else {
         error = gg_fail(err, GG_EPARAMS, "--max-safety wants exact, effects, numeric or config, not '%s'", value);
     }
     return error;
@@ -236,7 +245,7 @@ static int unknown_option(const char *arg, const char *name, unsigned bit, const
 }
 
 int gg_cli_parse(gg_cli_args *out, int argc, char **argv, bool *help, gg_error *err) {
-    *out = (gg_cli_args){.command = argv[0], .timeout_ms = DEFAULT_TIMEOUT_S * 1000};
+    *out = (gg_cli_args){.command = argv[0], .given = json_object(), .settings = gg_cli_settings_new()};
     *help = false;
     unsigned bit = command_bit(argv[0]);
     bool only_paths = false;
@@ -280,19 +289,6 @@ void gg_cli_args_clear(gg_cli_args *args) {
     gg_list_clear(&args->owned);
     gg_remote_clear(&args->remote);
     gg_list_clear(&args->paths);
-    gg_list_clear(&args->excludes);
-    gg_list_clear(&args->select);
-    gg_list_clear(&args->ignore);
-}
-
-bool gg_cli_wants_id(const gg_cli_args *args, gg_str id) {
-    for (size_t i = 0; i < args->ignore.len; i++)
-        if (gg_str_is(id, args->ignore.items[i])) return false;
-    for (size_t i = 0; i < args->select.len; i++)
-        if (gg_str_is(id, args->select.items[i])) return true;
-    return args->select.len == 0;
-}
-
-bool gg_cli_wants_site(const gg_cli_args *args, const gg_site *site) {
-    return !site->ignored && gg_cli_wants_id(args, site->id);
+    json_decref(args->given);
+    gg_cli_settings_free(args->settings);
 }

@@ -66,25 +66,30 @@ static void show_entry(const gg_entry *e, size_t sites) {
     putchar('\n');
 }
 
-static void show_text(check *c, gg_cli_file *file, const gg_entry *entries, size_t count, gg_sources *sources,
-                      gg_arena *arena) {
+/* Counts the sites of all entries together; shows them, and what else there is to say, unless it is all said in JSON. */
+static void tell_sites(check *c, gg_cli_file *file, const gg_entry *entries, size_t count, gg_sources *sources,
+                       gg_arena *arena) {
     char folder[PATH_MAX] = "";
+    bool text = !c->args.json;
     if (getcwd(folder, sizeof(folder)) == NULL) folder[0] = '\0';
-    if (file->error) gg_cli_print_error(stdout, file);
-    for (size_t i = 0; i < count; i++) gg_cli_print_entry_problem(stdout, file, &entries[i]);
+    if (text && file->error) gg_cli_print_error(stdout, file);
+    for (size_t i = 0; text && i < count; i++) gg_cli_print_entry_problem(stdout, file, &entries[i]);
     const gg_registry *registry = gg_cli_run_registry(c->run);
     gg_site_list sites = gg_sites_group(entries, count, sources, registry, arena);
     gg_cli_sort_sites(&sites);
     for (size_t i = 0; i < sites.len; i++) {
-        if (sites.items[i].ignored && gg_cli_wants_id(&c->args, sites.items[i].id)) c->ignored++;
-        if (!gg_cli_wants_site(&c->args, &sites.items[i])) continue;
-        gg_cli_print_site(stdout, &sites.items[i], sources, shown_path(file, &sites.items[i], folder, arena), &c->args,
-                          NULL);
+        gg_level level = gg_cli_level_of(file->options, &sites.items[i]);
+        c->breaks = c->breaks || gg_cli_fails(level);
+        c->ignored += sites.items[i].ignored;
+        if (level == GG_LEVEL_OFF) continue;
         c->sites++;
+        if (text)
+            gg_cli_print_site(stdout, &sites.items[i], sources, shown_path(file, &sites.items[i], folder, arena),
+                              &c->args, NULL);
     }
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; text && i < count; i++)
         show_entry(&entries[i], gg_sites_group(&entries[i], 1, sources, registry, arena).len);
-    if (count) putchar('\n');
+    if (text && count) putchar('\n');
     fflush(stdout);
 }
 
@@ -104,8 +109,7 @@ static void on_file(void *data, gg_cli_file *file) {
             continue;
         }
         count_entry(c, &entries[count]);
-        json_t *entry = gg_cli_entry_json(&entries[count], sources, gg_cli_run_registry(c->run), &c->args, arena);
-        if (json_array_size(json_object_get(entry, "sites"))) c->breaks = true;
+        json_t *entry = gg_cli_entry_json(&entries[count], sources, gg_cli_run_registry(c->run), file->options, arena);
         json_array_append_new(list, entry);
         count++;
     }
@@ -119,8 +123,8 @@ static void on_file(void *data, gg_cli_file *file) {
         json_array_append_new(c->files, out);
     } else {
         json_decref(list);
-        show_text(c, file, entries, count, sources, arena);
     }
+    tell_sites(c, file, entries, count, sources, arena);
     gg_sources_free(sources);
     gg_arena_free(arena);
 }
@@ -161,7 +165,7 @@ static void open_files(check *c, gg_cli_file **out, size_t *out_count) {
     *out = gg_calloc(paths.len, sizeof(gg_cli_file));
     for (size_t i = 0; i < paths.len; i++) {
         gg_cli_file *file = &(*out)[i];
-        gg_cli_file_init(file, &paths.items[i]);
+        gg_cli_file_init(file, &c->args, &paths.items[i]);
         open_file(file, c->args.stdin_filename != NULL);
     }
     gg_cli_paths_clear(&paths);
@@ -187,6 +191,7 @@ int gg_cli_check(int argc, char **argv) {
         gg_cli_usage_error("check", &err);
         goto cleanup;
     }
+    gg_cli_settle(&c.args);
     if (c.args.stdin_filename) {
         c.args.paths.len = 0;
         gg_list_push(&c.args.paths, (char *)(uintptr_t)c.args.stdin_filename);

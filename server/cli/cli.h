@@ -6,6 +6,7 @@
 
 #include "repair/gg_repair.h"
 #include "server/gg_server.h"
+#include "server/options.h"
 #include "server/python.h"
 #include "server/worker.h"
 
@@ -16,29 +17,39 @@ typedef GG_LIST(char *) gg_cli_names;
 
 typedef struct gg_cli_args {
     const char *command;
-    gg_cli_names paths, excludes, select, ignore; /* strings borrow from argv or are owned by `owned` */
+    gg_cli_names paths; /* strings borrow from argv or are owned by `owned` */
+    json_t *given;      /* settings: what options said of them, as gg_settings_read reads it */
+    struct gg_cli_settings *settings;
     gg_cli_names owned;
     const char *python, *stdin_filename;
     const char *out, *values; /* of record */
     bool json, is_static, fresh, train, diff, apply, never_fail;
-    gg_safety max_safety;
     unsigned jobs; /* 0: as many as the machine bears */
-    uint32_t timeout_ms;
     gg_remote remote;
 } gg_cli_args;
 
 /* 0, or GG_EPARAMS with words for the user.  --help is answered by the caller: *help is set. */
 int gg_cli_parse(gg_cli_args *out, int argc, char **argv, bool *help, gg_error *err) GG_MUST_USE;
 void gg_cli_args_clear(gg_cli_args *args);
-/* Does the user want to hear of this id (--select, --ignore)?  Of this site: is it not ignored in its file either? */
-bool gg_cli_wants_id(const gg_cli_args *args, gg_str id);
-bool gg_cli_wants_site(const gg_cli_args *args, const gg_site *site);
 /* "124", "gb0124" → "GB0124"; false when no break is called so in any version of torch. */
 bool gg_cli_normalize_id(char *out, size_t size, const char *given);
 /* The usage text of a subcommand, on stdout; returns GG_CLI_CLEAN. */
 int gg_cli_help(const char *command);
 /* "graphglue-lsp check: words" on stderr; returns GG_CLI_FAILED. */
 int gg_cli_usage_error(const char *command, const gg_error *err);
+
+/* ---- settings (settings.c) ----------------------------------------------------------------------------------------------- */
+typedef struct gg_cli_settings gg_cli_settings;
+gg_cli_settings *gg_cli_settings_new(void);
+void gg_cli_settings_free(gg_cli_settings *settings);
+/* Of a file's folder, or a folder (absolute); borrowed from args.  What is wrong with a pyproject.toml is said on stderr, once. */
+const gg_options *gg_cli_options_for(const gg_cli_args *args, const char *file);
+const gg_options *gg_cli_options_at(const gg_cli_args *args, const char *folder);
+void gg_cli_settle(gg_cli_args *args); /* the interpreter, where no option said one: the current folder's */
+/* GG_LEVEL_OFF: it is not to be shown, mended or counted. */
+gg_level gg_cli_level_of(const gg_options *options, const gg_site *site);
+gg_safety gg_cli_max_safety(const gg_options *options); /* of `fix`: exact unless an option or a setting says more */
+bool gg_cli_fails(gg_level level);                      /* does one of this level raise the exit code? */
 
 /* ---- paths (paths.c) --------------------------------------------------------------------------------------------------- */
 typedef struct gg_cli_path {
@@ -58,6 +69,7 @@ bool gg_cli_project_of(const char *file, char root[GG_PATH_BYTES]);
 /* ---- runs (run.c) ---------------------------------------------------------------------------------------------------------- */
 typedef struct gg_cli_file {
     char *path, *absolute;
+    const gg_options *options;
     char *error;           /* why the file could not be handled; NULL: it was */
     uint32_t line, column; /* where, 1-based, in UTF-16 units; 0: not known */
     bool timed_out;        /* the error is the deadline */
@@ -81,8 +93,9 @@ void gg_cli_run_start(gg_cli_run *run); /* starts one worker and waits until it 
 const gg_python_choice *gg_cli_run_python(const gg_cli_run *run);
 const gg_registry *gg_cli_run_registry(gg_cli_run *run); /* NULL until a worker is ready, and without a run */
 void gg_cli_progress(gg_cli_run *run, const char *format, ...)
-    GG_PRINTF(2, 3);                                               /* a line on a terminal's stderr; "" clears it */
-void gg_cli_file_init(gg_cli_file *file, const gg_cli_path *path); /* its names; no text yet */
+    GG_PRINTF(2, 3); /* a line on a terminal's stderr; "" clears it */
+/* Its names and settings; no text yet. */
+void gg_cli_file_init(gg_cli_file *file, const gg_cli_args *args, const gg_cli_path *path);
 void gg_cli_file_clear(gg_cli_file *file);
 /* What a job's `done` frame says went wrong, in words; NULL when all went well.  The caller frees. */
 char *gg_cli_failure(const json_t *done);
@@ -109,7 +122,7 @@ void gg_cli_fix_summary(const gg_cli_fix_counts *counts, const gg_cli_args *args
 json_t *gg_cli_range_json(gg_range range);
 /* The contract's entry, from a decoded one. */
 json_t *gg_cli_entry_json(const gg_entry *entry, gg_sources *sources, const gg_registry *registry,
-                          const gg_cli_args *args, gg_arena *arena);
+                          const gg_options *options, gg_arena *arena);
 json_t *gg_cli_head_json(gg_cli_run *run); /* version, torch, python, interpreter; run may be NULL */
 void gg_cli_print_json(json_t *json_take);
 

@@ -148,6 +148,7 @@ int gg_cli_doctor(int argc, char **argv) {
         status = gg_cli_help("doctor");
         goto cleanup;
     }
+    gg_cli_settle(&args);
     if (gg_cli_run_new(&run, &args, &err) != 0) {
         gg_cli_usage_error("doctor", &err);
         status = GG_CLI_BREAKS;

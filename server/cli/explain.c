@@ -169,10 +169,9 @@ int gg_cli_explain(int argc, char **argv) {
     } else if (rule_called(args.paths.items[0])) {
         explain_rule(&args, rule_called(args.paths.items[0]));
         status = GG_CLI_CLEAN;
-    } else if (explain(&args, args.paths.items[0], &err) != 0) {
-        gg_cli_usage_error("explain", &err);
     } else {
-        status = GG_CLI_CLEAN;
+        gg_cli_settle(&args);
+        status = explain(&args, args.paths.items[0], &err) == 0 ? GG_CLI_CLEAN : gg_cli_usage_error("explain", &err);
     }
     gg_cli_args_clear(&args);
     return status;

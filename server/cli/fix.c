@@ -24,7 +24,7 @@ static int capture(fixing *f, gg_fix *fix, const gg_fix_action *action, gg_cli_f
                                   .overlay = &overlay,
                                   .overlay_count = 1,
                                   .train = f->args.train,
-                                  .deadline_ms = f->args.timeout_ms};
+                                  .deadline_ms = file->options->timeout_ms};
     json_t *values = NULL;
     json_t *done = gg_cli_job(f->run, gg_capture_request_encode(&request), "entry", "entry", &values);
     *failure = gg_cli_failure(done);
@@ -39,7 +39,8 @@ static int capture(fixing *f, gg_fix *fix, const gg_fix_action *action, gg_cli_f
     return error;
 }
 
-static int verify(fixing *f, gg_fix *fix, const gg_fix_action *action, const char *path, gg_error *err) {
+static int verify(fixing *f, gg_fix *fix, const gg_fix_action *action, const gg_cli_file *file, gg_error *err) {
+    const char *path = file->absolute;
     gg_overlay_file original = {gg_str_from(path), gg_text_bytes(action->original)};
     gg_overlay_file edited = {gg_str_from(path), gg_text_bytes(action->edited)};
     gg_verify_request request = {.file = original.file,
@@ -49,7 +50,7 @@ static int verify(fixing *f, gg_fix *fix, const gg_fix_action *action, const cha
                                  .edited_count = 1,
                                  .safety = gg_safety_name(action->safety),
                                  .train = f->args.train,
-                                 .deadline_ms = f->args.timeout_ms};
+                                 .deadline_ms = file->options->timeout_ms};
     json_t *values = NULL;
     json_t *done = gg_cli_job(f->run, gg_verify_request_encode(&request), "verdict", "verdict", &values);
     char *failure = gg_cli_failure(done);
@@ -71,7 +72,7 @@ static int drive(fixing *f, gg_fix *fix, gg_cli_file *file, char **failure, gg_e
             error = capture(f, fix, &action, file, failure, err);
         } else {
             gg_cli_progress(f->run, "verifying %s (candidate %zu: %s)", file->path, step, action.rule->name);
-            error = verify(f, fix, &action, file->absolute, err);
+            error = verify(f, fix, &action, file, err);
         }
         if (error || *failure) return error;
     }
@@ -117,10 +118,10 @@ static json_t *entries_json(fixing *f, const gg_fix *fix, const gg_cli_file *fil
     const gg_registry *registry = gg_cli_run_registry(f->run);
     for (size_t i = 0; i < before_count && i < after_count; i++) {
         bool glued = before[i].break_count > 0 && after[i].status == GG_ENTRY_CAPTURED;
-        json_array_append_new(array, json_pack("{s:s%, s:o, s:o, s:b}", "name", before[i].name.ptr, before[i].name.len,
-                                               "before", gg_cli_entry_json(&before[i], was, registry, &f->args, arena),
-                                               "after", gg_cli_entry_json(&after[i], is, registry, &f->args, arena),
-                                               "glued", glued));
+        json_array_append_new(
+            array, json_pack("{s:s%, s:o, s:o, s:b}", "name", before[i].name.ptr, before[i].name.len, "before",
+                             gg_cli_entry_json(&before[i], was, registry, file->options, arena), "after",
+                             gg_cli_entry_json(&after[i], is, registry, file->options, arena), "glued", glued));
     }
     gg_sources_free(was);
     gg_sources_free(is);
@@ -185,7 +186,7 @@ static void judge(fixing *f, const gg_fix *fix, const gg_cli_file *file) {
     const gg_entry *after = gg_fix_after(fix, &count);
     gg_site_list sites = gg_sites_group(after, count, sources, gg_cli_run_registry(f->run), arena);
     for (size_t i = 0; i < sites.len; i++)
-        if (gg_cli_wants_site(&f->args, &sites.items[i])) f->breaks = true;
+        if (gg_cli_fails(gg_cli_level_of(file->options, &sites.items[i]))) f->breaks = true;
     for (size_t i = 0; i < count; i++)
         if (after[i].status >= GG_ENTRY_EAGER_ERROR) f->failed = true;
     gg_sources_free(sources);
@@ -193,7 +194,7 @@ static void judge(fixing *f, const gg_fix *fix, const gg_cli_file *file) {
 }
 
 static bool wants(const void *data, const gg_site *site) {
-    return gg_cli_wants_site(data, site);
+    return gg_cli_level_of(data, site) != GG_LEVEL_OFF;
 }
 
 static void fix_file(fixing *f, gg_cli_file *file) {
@@ -201,8 +202,8 @@ static void fix_file(fixing *f, gg_cli_file *file) {
     gg_fix *fix = NULL;
     char *failure = NULL;
     if (gg_text_read(&file->text, file->absolute, &err) == 0) {
-        fix = gg_fix_new(gg_str_from(file->absolute), file->text, f->args.max_safety, NULL);
-        gg_fix_only(fix, wants, &f->args);
+        fix = gg_fix_new(gg_str_from(file->absolute), file->text, gg_cli_max_safety(file->options), NULL);
+        gg_fix_only(fix, wants, file->options);
         if (drive(f, fix, file, &failure, &err) != 0) failure = gg_str_dup(gg_str_from(err.message));
         gg_cli_progress(f->run, "%s", "");
         if (f->args.apply && !failure && !gg_str_equal(gg_text_bytes(file->text), gg_text_bytes(gg_fix_text(fix))) &&
@@ -243,6 +244,7 @@ int gg_cli_fix(int argc, char **argv) {
         gg_cli_usage_error("fix", &err);
         goto cleanup;
     }
+    gg_cli_settle(&f.args);
     if (gg_cli_run_new(&f.run, &f.args, &err) != 0) {
         gg_cli_usage_error("fix", &err);
         goto cleanup;
@@ -251,7 +253,7 @@ int gg_cli_fix(int argc, char **argv) {
     gg_cli_collect(&paths, &f.args);
     for (size_t i = 0; i < paths.len; i++) {
         gg_cli_file file;
-        gg_cli_file_init(&file, &paths.items[i]);
+        gg_cli_file_init(&file, &f.args, &paths.items[i]);
         fix_file(&f, &file);
         gg_cli_file_clear(&file);
     }

@@ -85,14 +85,15 @@ static void report_left(const gg_fix *fix, const gg_cli_file *file, gg_cli_run *
     const gg_entry *before = gg_fix_before(fix, &before_count), *after = gg_fix_after(fix, &count);
     gg_site_list sites = gg_sites_group(after, count, sources, gg_cli_run_registry(run), arena);
     gg_cli_sort_sites(&sites);
+    const gg_safety safety = gg_cli_max_safety(file->options);
     bool headed = false;
     for (size_t i = 0; i < sites.len; i++) {
         const gg_site *site = &sites.items[i];
-        if (!gg_cli_wants_site(args, site)) continue;
+        if (gg_cli_level_of(file->options, site) == GG_LEVEL_OFF) continue;
         if (!headed) puts("Left as it is:\n");
         headed = true;
         bool own = gg_str_is(site->file, file->absolute);
-        const gg_safety *tried = own ? &args->max_safety : NULL;
+        const gg_safety *tried = own ? &safety : NULL;
         const gg_rule *offer = gg_cli_offer(site, gg_sources_tree(sources, site->file, &err), tried);
         gg_cli_print_site(stdout, site, sources, own ? gg_cli_shown(file->path) : gg_arena_z(arena, site->file), args,
                           tried);

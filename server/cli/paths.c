@@ -2,7 +2,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <fnmatch.h>
 #include <limits.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -16,15 +15,6 @@
 enum { MAX_DEPTH = 64 };
 
 extern char **environ;
-
-static bool excluded(const gg_cli_args *args, const char *path) {
-    const char *name = strrchr(path, '/');
-    name = name ? name + 1 : path;
-    for (size_t i = 0; i < args->excludes.len; i++)
-        if (fnmatch(args->excludes.items[i], path, 0) == 0 || fnmatch(args->excludes.items[i], name, 0) == 0)
-            return true;
-    return false;
-}
 
 static bool exists(const char *folder, const char *name) {
     char path[PATH_MAX];
@@ -51,9 +41,11 @@ static int by_name(const void *a, const void *b) {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static void walk(gg_cli_names *out, const gg_cli_args *args, const char *folder, int depth) {
+/* `absolute`: the same folder. */
+static void walk(gg_cli_names *out, const gg_cli_args *args, const char *folder, const char *absolute, int depth) {
     DIR *dir = depth < MAX_DEPTH ? opendir(folder) : NULL;
     if (dir == NULL) return;
+    const gg_options *options = gg_cli_options_at(args, absolute);
     gg_cli_names names = {0};
     for (struct dirent *entry; (entry = readdir(dir)) != NULL;)
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
@@ -61,14 +53,15 @@ static void walk(gg_cli_names *out, const gg_cli_args *args, const char *folder,
     closedir(dir);
     if (names.len) qsort(names.items, names.len, sizeof(char *), by_name);
     for (size_t i = 0; i < names.len; i++) {
-        char path[PATH_MAX];
+        char path[PATH_MAX], whole[PATH_MAX];
         struct stat info;
         gg_str name = gg_str_from(names.items[i]);
+        snprintf(whole, sizeof(whole), "%s/%s", strcmp(absolute, "/") ? absolute : "", names.items[i]);
         if (snprintf(path, sizeof(path), "%s/%s", strcmp(folder, "/") ? folder : "", names.items[i]) <
                 (int)sizeof(path) &&
-            lstat(path, &info) == 0 && !excluded(args, path)) {
+            lstat(path, &info) == 0 && !gg_options_exclude_one(options, whole, path)) {
             if (S_ISDIR(info.st_mode) && !skipped_folder(path, names.items[i]))
-                walk(out, args, path, depth + 1);
+                walk(out, args, path, whole, depth + 1);
             else if (S_ISREG(info.st_mode) && gg_str_ends_with(name, GG_STR(".py")))
                 gg_list_push(out, gg_str_dup(gg_str_from(path)));
         }
@@ -143,7 +136,8 @@ void gg_cli_collect(gg_cli_paths *out, const gg_cli_args *args) {
         snprintf(folder, sizeof(folder), "%s", given);
         for (size_t n = strlen(folder); n > 1 && folder[n - 1] == '/'; n--) folder[n - 1] = '\0';
         gg_cli_names files = {0};
-        walk(&files, args, folder, 0);
+        char absolute[PATH_MAX];
+        walk(&files, args, folder, realpath(folder, absolute) ? absolute : folder, 0);
         if (files.len) drop_ignored(&files, folder);
         for (size_t j = 0; j < files.len; j++) {
             if (files.items[j]) add(out, files.items[j]);

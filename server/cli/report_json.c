@@ -71,12 +71,13 @@ static json_t *cuda_json(const gg_cuda_use *cuda) {
 }
 
 json_t *gg_cli_entry_json(const gg_entry *entry, gg_sources *sources, const gg_registry *registry,
-                          const gg_cli_args *args, gg_arena *arena) {
+                          const gg_options *options, gg_arena *arena) {
     json_t *out = json_object(), *ops = json_array(), *sites = json_array();
     for (size_t i = 0; i < entry->op_count; i++) json_array_append_new(ops, json_integer(entry->ops[i]));
     gg_site_list list = gg_sites_group(entry, 1, sources, registry, arena);
     for (size_t i = 0; i < list.len; i++)
-        if (gg_cli_wants_site(args, &list.items[i])) json_array_append_new(sites, site_json(&list.items[i]));
+        if (gg_cli_level_of(options, &list.items[i]) != GG_LEVEL_OFF)
+            json_array_append_new(sites, site_json(&list.items[i]));
     json_object_set_new(out, "name", text_or_null(entry->name));
     json_object_set_new(out, "inputs", text_or_null(entry->inputs));
     json_object_set_new(out, "status", json_string(gg_entry_status_name(entry->status)));

@@ -226,17 +226,17 @@ static void feed(lane *l) {
                                   .overlay_count =
                                       from_stdin || is_remote(run) ? 1 : 0, /* over there may be another text */
                                   .train = run->args->train,
-                                  .deadline_ms = run->args->timeout_ms};
+                                  .deadline_ms = l->file->options->timeout_ms};
     show_file(l);
     char root[PATH_MAX];
-    gg_capture_job_options options = {.loop = &run->loop,
-                                      .python = run->python.path,
-                                      .store =
-                                          !is_remote(run) && gg_cli_project_of(l->file->absolute, root) ? root : NULL,
-                                      .fresh = run->args->fresh,
-                                      .worker = worker_of,
-                                      .on_frame = on_frame,
-                                      .data = l};
+    gg_capture_job_options options = {
+        .loop = &run->loop,
+        .python = run->python.path,
+        .store = l->file->options->store && !is_remote(run) && gg_cli_project_of(l->file->absolute, root) ? root : NULL,
+        .fresh = run->args->fresh,
+        .worker = worker_of,
+        .on_frame = on_frame,
+        .data = l};
     gg_capture_job_start(&options, &request);
 }
 
@@ -282,8 +282,9 @@ json_t *gg_cli_job(gg_cli_run *run, json_t *request_take, const char *op, const 
     return run->job_done;
 }
 
-void gg_cli_file_init(gg_cli_file *file, const gg_cli_path *path) {
-    *file = (gg_cli_file){.path = gg_str_dup(gg_str_from(path->given)),
+void gg_cli_file_init(gg_cli_file *file, const gg_cli_args *args, const gg_cli_path *path) {
+    *file = (gg_cli_file){.options = gg_cli_options_for(args, path->absolute),
+                          .path = gg_str_dup(gg_str_from(path->given)),
                           .absolute = gg_str_dup(gg_str_from(path->absolute))};
 }
 

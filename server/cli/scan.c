@@ -24,6 +24,7 @@ struct corpus {
     size_t count, begun, told;
     json_t *out; /* NULL: text */
     size_t certain, conditional, ignored, failures;
+    bool fails;
 };
 
 enum { AHEAD = 64 }; /* files in hand at a time: their texts stay until they are told */
@@ -80,12 +81,14 @@ static void tell(corpus *c, scanned *s) {
     if (s->file.error && c->out == NULL) gg_cli_print_error(stdout, &s->file);
     for (size_t i = 0; i < s->found.len; i++) {
         const gg_prediction *p = &s->found.items[i];
-        if (!gg_cli_wants_id(c->args, p->id)) continue;
+        gg_level level = gg_options_level(s->file.options, p->id, p->rule);
+        if (level == GG_LEVEL_OFF) continue;
         if (gg_is_ignored(&s->ignores, p->span, p->id, p->rule)) {
             c->ignored++;
             continue;
         }
         (p->certain ? c->certain++ : c->conditional++);
+        c->fails = c->fails || (p->certain && gg_cli_fails(level));
         if (c->out)
             json_array_append_new(findings, finding_json(p, s->file.text));
         else
@@ -131,7 +134,7 @@ static void add_files(corpus *c, const gg_cli_paths *paths) {
         scanned *s = &c->files[i];
         s->corpus = c;
         s->work.data = s;
-        gg_cli_file_init(&s->file, &paths->items[i]);
+        gg_cli_file_init(&s->file, c->args, &paths->items[i]);
     }
 }
 
@@ -170,5 +173,5 @@ int gg_cli_scan(gg_cli_args *args) {
         show_summary(&c);
     }
     gg_free(c.files);
-    return c.failures ? GG_CLI_FAILED : c.certain && !args->never_fail ? GG_CLI_BREAKS : GG_CLI_CLEAN;
+    return c.failures ? GG_CLI_FAILED : c.fails && !args->never_fail ? GG_CLI_BREAKS : GG_CLI_CLEAN;
 }

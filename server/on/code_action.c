@@ -139,7 +139,8 @@ static void add_ignorable(lookup *l, gg_span span, gg_str id, json_t *diagnostic
 static void choose_sites(lookup *l, const gg_document *document, gg_span range) {
     for (size_t i = 0; i < l->findings->sites.len && l->site_count < MAX_SITES; i++) {
         gg_mark mark = document->marks[i];
-        if (!l->findings->local[i] || !overlaps(mark.span, range) || !gg_site_is_shown(document, i)) continue;
+        if (!l->findings->local[i] || !overlaps(mark.span, range) || gg_level_of_site(document, i) == GG_LEVEL_OFF)
+            continue;
         if (l->ignorable_count < MAX_SITES)
             add_ignorable(l, mark.span, l->findings->sites.items[i].id, gg_diagnostic_of_site(document, i));
         if (mark.faded) continue;
@@ -151,14 +152,15 @@ static void choose_sites(lookup *l, const gg_document *document, gg_span range) 
 static void choose_predictions(lookup *l, const gg_document *document, gg_span range) {
     const gg_predicted *p = document->predicted;
     for (size_t i = 0; p && i < p->list.len && l->ignorable_count < MAX_SITES; i++)
-        if (gg_prediction_is_shown(p, i) && overlaps(p->spans[i], range))
+        if (overlaps(p->spans[i], range) && gg_level_of_prediction(document, i) != GG_LEVEL_OFF)
             add_ignorable(l, p->spans[i], p->list.items[i].id, gg_diagnostic_of_prediction(document, i));
 }
 
 GG_HANDLER(gg_on_code_action) {
     const gg_lsp_code_action_params *p = params;
     gg_document *document = gg_document_find(session, p->text_document.uri);
-    if (document == NULL || !document->python || document->lost || !wants_quickfix(&p->context)) {
+    if (document == NULL || !document->python || document->lost || gg_document_is_excluded(document) ||
+        !wants_quickfix(&p->context)) {
         gg_call_reply_take(call, json_array());
         return;
     }
@@ -168,7 +170,7 @@ GG_HANDLER(gg_on_code_action) {
                   .uri = gg_str_dup(p->text_document.uri),
                   .arena = gg_arena_new(),
                   .findings = session->settings.trusted ? gg_findings_ref(document->findings) : NULL,
-                  .max_safety = session->settings.max_safety,
+                  .max_safety = gg_options_of(document)->max_safety,
                   .revision = document->revision,
                   .generation = document->findings_generation};
     l->parse = gg_parse_input_of(document, &l->canceled);

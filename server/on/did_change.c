@@ -11,5 +11,5 @@ GG_HANDLER(gg_on_did_change) {
         return;
     }
     gg_document_edit(document, p->content_changes.items, p->content_changes.len, p->text_document.version);
-    if (session->settings.run == GG_RUN_ON_TYPE) gg_capture_start(document);
+    if (gg_options_of(document)->run == GG_RUN_ON_TYPE) gg_capture_start(document);
 }

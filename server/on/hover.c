@@ -21,11 +21,12 @@ GG_HANDLER(gg_on_hover) {
     const gg_lsp_hover_params *p = params;
     const gg_document *document = gg_document_find(session, p->text_document.uri);
     const gg_findings *f = document ? document->findings : NULL;
+    if (document && gg_document_is_excluded(document)) document = NULL, f = NULL;
     gg_lsp_range point = {p->position, p->position};
     uint32_t offset = document ? gg_span_of(session, document->text, &point).start : 0;
     for (size_t i = 0; f && session->settings.trusted && i < f->sites.len; i++) {
         gg_span span = document->marks[i].span;
-        if (offset < span.start || offset > span.end || !gg_site_is_shown(document, i)) continue;
+        if (offset < span.start || offset > span.end || gg_level_of_site(document, i) == GG_LEVEL_OFF) continue;
         bool markdown = GG_HAS(session, MARKDOWN);
         gg_str said = gg_explain_site(&f->sites.items[i], f->local[i] ? f->tree : NULL,
                                       gg_registry_source_get(f->registry), markdown, call->arena);

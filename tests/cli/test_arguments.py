@@ -18,7 +18,7 @@ from conftest import BIN, cli
         (["check", "--jsn", "x.py"], "did you mean --json?"),
         (["check", "-j0", "x.py"], "-j wants a number from 1 to"),
         (["check", "--log-level", "loud", "x.py"], "--log-level wants error"),
-        (["check", "--select", "GB0170,print", "x.py"], "--select wants break ids such as GB0170, not 'print'"),
+        (["check", "--select", "GB0170,print", "x.py"], "--select wants break ids such as GB0170, or rules, not 'print'"),
         (["check", "--ignore", "GG001", "x.py"], "'GG001' is a repair rule"),
         (["check", "-j", "0", "x.py"], "-j wants a number from 1 to"),
         (["check", "-j", "two", "x.py"], "not 'two'"),

@@ -1,0 +1,24 @@
+/* How loud a finding is: not at all when a comment or a setting says so, or when it is no longer in the text.  Loop thread only. */
+#include "server/session.h"
+
+static bool is_ignored(const gg_document *document, size_t index) {
+    const gg_findings *f = document->findings;
+    const gg_site *site = &f->sites.items[index];
+    if (!f->local[index] || document->predicted == NULL) return site->ignored;
+    return gg_is_ignored(&document->predicted->ignores, document->marks[index].span, site->id, site->rule);
+}
+
+gg_level gg_level_of_site(const gg_document *document, size_t index) {
+    const gg_findings *f = document->findings;
+    const gg_site *site = &f->sites.items[index];
+    if (document->marks[index].gone || is_ignored(document, index)) return GG_LEVEL_OFF;
+    gg_level level = gg_options_level(gg_options_of(document), site->id, site->rule);
+    return level ? level : f->local[index] ? GG_LEVEL_WARNING : GG_LEVEL_INFORMATION;
+}
+
+gg_level gg_level_of_prediction(const gg_document *document, size_t index) {
+    const gg_prediction *p = &document->predicted->list.items[index];
+    if (!gg_prediction_is_shown(document->predicted, index)) return GG_LEVEL_OFF;
+    gg_level level = gg_options_level(gg_options_of(document), p->id, p->rule);
+    return level ? level : p->certain ? GG_LEVEL_WARNING : GG_LEVEL_HINT;
+}
