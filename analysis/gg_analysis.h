@@ -257,6 +257,8 @@ typedef struct gg_prediction {
     bool certain; /* false: when `guard` holds */
     gg_str guard; /* a condition of the program, or words; empty when certain */
     bool in_loop;
+    uint32_t order;  /* in which it was found */
+    uint64_t serial; /* of one gg_predictor: what has the same serial says the same, wherever it stands */
 } gg_prediction;
 
 typedef struct gg_prediction_list {
@@ -267,6 +269,17 @@ typedef struct gg_prediction_list {
 /* What the entries of a file would meet: modules, compiled functions, what graphglue_inputs() and the like name.  From top to bottom; lives in
  * the arena.  Any thread. */
 gg_prediction_list gg_predict(const gg_tree *tree, gg_arena *arena);
+
+/* The same of a text that changes: what an edit did not touch, and what does not depend on it, is not looked into again.  The tree need not come of
+ * the one before.  One owner at a time; the predictions it gives are immutable, outlive it, and may be freed by any thread. */
+typedef struct gg_predictor gg_predictor;
+typedef struct gg_predictions gg_predictions;
+gg_predictor *gg_predictor_new(void);
+void gg_predictor_free(gg_predictor *predictor); /* NULL is fine */
+gg_predictions *gg_predictor_run(gg_predictor *predictor, const gg_tree *tree);
+size_t gg_predictor_walked(const gg_predictor *predictor);                 /* entries that the last run looked into */
+gg_prediction_list gg_predictions_list(const gg_predictions *predictions); /* borrowed; of NULL: empty */
+void gg_predictions_free(gg_predictions *predictions);                     /* NULL is fine */
 
 /* ---- comments that say what not to show ----------------------------------------------------------------------------------- */
 /* One `# graphglue: ignore`, `# graphglue: ignore[GB0170, logging]` or `# graphglue: ignore-file[…]`. */

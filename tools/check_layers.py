@@ -17,6 +17,7 @@ ALLOWED = {
 EXTERNAL = {
     "jansson.h": {"protocol", "analysis", "repair", "server"},
     "tree_sitter/api.h": {"analysis", "repair", "server"},
+    "xxhash.h": {"analysis", "server"},
     "uv.h": {"server"},
     "curl/curl.h": {"server"},
     "toml++/toml.h": {"server"},

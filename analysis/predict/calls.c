@@ -183,8 +183,8 @@ static bool is_generator(gg__walk *w, TSNode node, unsigned depth) {
 }
 
 gg__value gg__call_function(gg__walk *w, const gg__value *function, const gg__call *call) {
-    gg__note_reached(w, function->node);
     if (w->depth >= MAX_DEPTH || is_running(w, function->node)) return gg__of_kind(GG__UNKNOWN);
+    gg__touch(w, function->node);
     gg__frame frame = {.caller = w->frame, .definition = function->node};
     frame.scope = gg__scope_new(w, function->scope ? function->scope : w->module);
     if (function->self && function->self->kind == GG__INSTANCE) frame.self = function->self->object;
@@ -221,10 +221,11 @@ static gg__value call_instance(gg__walk *w, gg__call *call) {
 static gg__value super_method(gg__walk *w, gg_str name) {
     const gg__value *self = NULL;
     for (const gg__frame *f = w->frame; f && self == NULL; f = f->caller)
-        self = gg__scope_own(f->scope, GG_STR("self"));
+        self = gg__scope_own(w, f->scope, GG_STR("self"));
     if (self == NULL || self->kind != GG__INSTANCE) return gg__of_kind(GG__UNKNOWN);
     TSNode here = gg_node_ancestor(w->frame->definition, "class_definition");
     if (ts_node_is_null(here)) return gg__of_kind(GG__UNKNOWN);
+    gg__touch(w, here);
     TSNode bases = GG__FIELD(here, superclasses);
     gg__nodes parts = gg__children(bases, w->arena);
     for (uint32_t i = 0; i < parts.len; i++) {
@@ -257,8 +258,10 @@ static gg__value eval_callee(gg__walk *w, TSNode node) {
 static void note_growth(gg__walk *w, const gg__call *call) {
     TSNode object = GG__FIELD(GG__FIELD(call->node, function), object);
     if (gg__node_of(object) != GG__NODE_identifier) return;
-    gg__value *list = gg__scope_find(w->frame->scope, gg__text_of(w, object));
-    if (list == NULL || list->kind != GG__SEQUENCE) return;
+    gg_str name = gg__text_of(w, object);
+    const gg__value *known = gg__scope_find(w, w->frame->scope, name);
+    if (known == NULL || known->kind != GG__SEQUENCE) return;
+    gg__value *list = gg__scope_find_to_change(w, w->frame->scope, name);
     const gg__argument *added = gg__argument_at(call, 0, NULL);
     bool was_empty = list->items && list->item_count == 0;
     list->items = NULL;

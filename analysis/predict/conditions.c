@@ -86,7 +86,7 @@ static gg__truth eval_condition(gg__walk *w, TSNode node) {
 
 static gg__value *named(gg__walk *w, TSNode node) {
     if (gg__node_of(node) != GG__NODE_identifier) return NULL;
-    return gg__scope_own(w->frame->scope, gg__text_of(w, node));
+    return gg__scope_own_to_change(w, w->frame->scope, gg__text_of(w, node));
 }
 
 /* `x is None` that holds, or does not. */

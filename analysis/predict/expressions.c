@@ -3,10 +3,10 @@
 
 #include <stdlib.h>
 
-enum { MAX_STEPS = 400000, MAX_NESTING = 300 };
+enum { MAX_NESTING = 300 };
 
 bool gg__may_go_on(gg__walk *w) {
-    return w->nesting < MAX_NESTING && ++w->steps <= MAX_STEPS;
+    return w->nesting < MAX_NESTING && ++w->steps <= w->max_steps;
 }
 
 /* ---- displays, comprehensions -------------------------------------------------------------------------------------------- */
@@ -186,7 +186,7 @@ static gg__value eval_integer(gg__walk *w, TSNode node) {
 
 static gg__value eval_name(gg__walk *w, TSNode node) {
     gg_str name = gg__text_of(w, node);
-    const gg__value *found = gg__scope_find(w->frame->scope, name);
+    const gg__value *found = gg__scope_find(w, w->frame->scope, name);
     if (found) return *found;
     if (gg__is_builtin(name)) return gg__dotted(gg_arena_printf(w->arena, "builtins.%.*s", GG_STR_ARG(name)));
     return gg__of_kind(GG__UNKNOWN);
@@ -295,6 +295,7 @@ gg__value gg__eval(gg__walk *w, TSNode node) {
     if (!gg__may_go_on(w)) return gg__of_kind(GG__UNKNOWN);
     gg__value (*evaluate)(gg__walk *, TSNode) = evaluators[gg__node_of(node)];
     if (evaluate == NULL) return gg__of_kind(GG__UNKNOWN);
+    gg__touch(w, node);
     w->nesting++;
     gg__value value = evaluate(w, node);
     w->nesting--;

@@ -12,6 +12,7 @@ static const struct rule_row {
 };
 
 gg_str gg__text_of(gg__walk *w, TSNode node) {
+    gg__touch(w, node);
     return gg_node_text(w->tree, node);
 }
 
@@ -117,23 +118,4 @@ void gg__found(gg__walk *w, gg__rule rule, const char *id, TSNode node, const gg
     }
     out.prediction.message = message_of(w, row, node);
     if (w->found.len < MAX_FOUND) gg_list_push(&w->found, out);
-}
-
-/* What rests on a parameter that no use has shown to be a tensor is conditional. */
-gg_prediction_list gg__settle(gg__walk *w, gg_arena *arena) {
-    gg_prediction_list out = {.items = GG_ARENA_ARRAY(arena, gg_prediction, w->found.len + 1)};
-    for (size_t i = 0; i < w->found.len; i++) {
-        const gg__finding *f = &w->found.items[i];
-        bool confirmed = f->confirmed == NULL || *f->confirmed;
-        if (f->only_confirmed && !confirmed) continue;
-        gg_prediction *p = &out.items[out.len++];
-        *p = f->prediction;
-        p->message = gg_arena_str(arena, f->prediction.message);
-        p->guard = gg_arena_str(arena, f->prediction.guard);
-        if (!f->prediction.certain || confirmed) continue;
-        p->certain = false;
-        p->guard = GG_STR("it is a tensor");
-    }
-    gg_list_clear(&w->found);
-    return out;
 }

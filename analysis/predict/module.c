@@ -35,16 +35,11 @@ void gg__walk_import(gg__walk *w, TSNode statement) {
     }
 }
 
-void gg__walk_module(gg__walk *w) {
-    w->quiet++;
-    (void)gg__walk_block(w, gg_tree_root(w->tree));
-    w->quiet--;
-}
-
 /* ---- classes ------------------------------------------------------------------------------------------------------------ */
 
 /* The bases of a class, evaluated where it is defined. */
 static uint32_t bases_of(gg__walk *w, TSNode definition, gg__scope *scope, gg__value *out) {
+    gg__touch(w, definition);
     gg__nodes parts = gg__children(GG__FIELD(definition, superclasses), w->arena);
     gg__scope *before = w->frame->scope;
     uint32_t count = 0;
@@ -67,6 +62,7 @@ static TSNode undecorated(TSNode node) {
 }
 
 static TSNode own_method(gg__walk *w, TSNode definition, gg_str name) {
+    gg__touch(w, definition);
     gg__nodes body = gg__children(GG__FIELD(definition, body), w->arena);
     for (uint32_t i = 0; i < body.len; i++) {
         TSNode node = undecorated(body.items[i]);
@@ -120,6 +116,7 @@ TSNode gg__method_in(gg__walk *w, TSNode definition, gg__scope *scope, gg_str na
 
 /* Class attributes: `scale = 2`. */
 static void walk_class_body(gg__walk *w, gg__object *object) {
+    gg__touch(w, object->definition);
     gg__nodes body = gg__children(GG__FIELD(object->definition, body), w->arena);
     for (uint32_t i = 0; i < body.len; i++) {
         TSNode assignment = ts_node_named_child(body.items[i], 0);
@@ -158,6 +155,7 @@ static gg__value method_of(gg__walk *w, const gg__value *object, gg_str name) {
 
 static bool has_decorator(gg__walk *w, TSNode function, const char *name) {
     TSNode parent = ts_node_parent(function);
+    gg__touch(w, parent);
     if (gg__node_of(parent) != GG__NODE_decorated_definition) return false;
     gg__nodes parts = gg__children(parent, w->arena);
     for (uint32_t i = 0; i < parts.len; i++)
@@ -199,7 +197,7 @@ static bool is_modules_own(gg_str name) {
 }
 
 static gg__value attribute_of_instance(gg__walk *w, const gg__value *object, gg_str name) {
-    const gg__value *own = gg__scope_own(object->object->attributes, name);
+    const gg__value *own = gg__scope_own(w, object->object->attributes, name);
     if (own) return *own;
     TSNode method = gg__method_in(w, object->object->definition, object->object->scope, name, 0);
     if (!ts_node_is_null(method)) {

@@ -7,7 +7,7 @@
 #ifndef GG_PREDICT_H
 #define GG_PREDICT_H
 
-#include "analysis/predict/syntax.h"
+#include "analysis/predict/units.h"
 
 typedef enum gg__kind {
     GG__UNKNOWN,
@@ -72,6 +72,9 @@ typedef GG_LIST(gg__value) gg__values;
 typedef struct gg__scope {
     gg__binding *items;
     uint32_t len, cap;
+    bool of_module; /* the module's own, or a copy for one of its branches: what is read and set here is noted */
+    uint32_t born;  /* gg__walk.round */
+    uint32_t saved; /* the round that will put it back as it was */
     struct gg__scope *outer;
 } gg__scope;
 
@@ -106,17 +109,13 @@ typedef struct gg__frame {
     bool eager;        /* something broke in a loop or a shelter: Dynamo left the whole function to Python */
 } gg__frame;
 
-/* Functions that were gone into, by the id of their node: a hash table. */
-typedef struct gg__reached {
-    const void **ids;
-    uint32_t len, cap;
-} gg__reached;
-
 typedef struct gg__finding {
     gg_prediction prediction;
     const bool *confirmed; /* gg__value's */
     bool only_confirmed;   /* it is dropped where nothing confirms it */
 } gg__finding;
+
+struct gg__uses;
 
 typedef struct gg__walk {
     const gg_tree *tree;
@@ -127,12 +126,14 @@ typedef struct gg__walk {
     gg__truth usual;  /* of the condition evaluated last: gg__value's */
     unsigned quiet;   /* nothing is found while it is not 0 */
     unsigned depth;   /* of calls */
-    unsigned steps;   /* nodes evaluated, of MAX_STEPS */
+    unsigned steps;   /* nodes evaluated, of max_steps */
     unsigned nesting; /* of statements and expressions, of MAX_NESTING */
+    unsigned max_steps;
     GG_LIST(gg__finding) found;
-    gg__reached reached;
     bool only_tensors;  /* nothing is found but what rests on a tensor */
     gg__values *yields; /* what graphglue_inputs() yields, while it is walked; else NULL */
+    uint32_t round;     /* of the walk: one for each statement of the module, then one for each piece (pieces.h) */
+    struct gg__uses *uses;
 } gg__walk;
 
 /* How a block of statements ends. */
@@ -161,14 +162,21 @@ bool *gg__doubt_of_two(const gg__value *a,
 gg__scope *gg__scope_new(gg__walk *w, gg__scope *outer);
 gg__scope *gg__scope_copy(gg__walk *w, const gg__scope *scope);
 void gg__scope_set(gg__walk *w, gg__scope *scope, gg_str name, gg__value value);
-gg__value *gg__scope_own(const gg__scope *scope, gg_str name);  /* NULL: not there */
-gg__value *gg__scope_find(const gg__scope *scope, gg_str name); /* … nor further out */
+const gg__value *gg__scope_own(gg__walk *w, const gg__scope *scope, gg_str name);  /* NULL: not there */
+const gg__value *gg__scope_find(gg__walk *w, const gg__scope *scope, gg_str name); /* … nor further out */
+/* The same, to be changed in place. */
+gg__value *gg__scope_own_to_change(gg__walk *w, gg__scope *scope, gg_str name);
+gg__value *gg__scope_find_to_change(gg__walk *w, gg__scope *scope, gg_str name);
 void gg__scope_join(gg__walk *w, gg__scope *into, const gg__scope *other);
 
 struct gg__call;
 
+/* ---- uses.c: what of the text a walk rests on */
+void gg__touch(gg__walk *w, TSNode node);                           /* the unit that it lies in was looked at */
+void gg__note_read(gg__walk *w, gg_str name);                       /* what the module means by it */
+void gg__before_change(gg__walk *w, gg__scope *scope, gg_str name); /* of what it stands for there */
+
 /* ---- module.c */
-void gg__walk_module(gg__walk *w); /* its imports, definitions, assignments */
 void gg__walk_import(gg__walk *w, TSNode statement);
 gg__value gg__instance_of(gg__walk *w, gg__value class_value, const struct gg__call *call);
 gg__value gg__attribute_of(gg__walk *w, const gg__value *object, gg_str name);
@@ -176,6 +184,7 @@ bool gg__is_module_class(gg__walk *w, TSNode definition, gg__scope *scope);
 TSNode gg__method_in(gg__walk *w, TSNode definition, gg__scope *scope, gg_str name, unsigned depth);
 
 /* ---- statements.c */
+gg__flow gg__walk_statement(gg__walk *w, TSNode node);
 gg__flow gg__walk_block(gg__walk *w, TSNode block);
 void gg__bind(gg__walk *w, TSNode target, gg__value value);
 
@@ -222,12 +231,7 @@ const gg__argument *gg__argument_at(const gg__call *call, uint32_t position, con
 
 bool gg__is_tensor_type(gg_str annotation); /* torch.Tensor, Optional[Tensor], …; no container */
 
-/* ---- uncalled.c */
-void gg__note_reached(gg__walk *w, TSNode function);
-void gg__run_uncalled(gg__walk *w);
-
 /* ---- found.c */
-gg_prediction_list gg__settle(gg__walk *w, gg_arena *arena); /* clears what was found */
 void gg__note_eager(gg__walk *w); /* Dynamo leaves the function being walked to Python, from here on */
 
 /* ---- torch.c, library.c, builtins.c: what a call gives */

@@ -4,35 +4,54 @@
 gg__scope *gg__scope_new(gg__walk *w, gg__scope *outer) {
     gg__scope *scope = GG_ARENA_NEW(w->arena, gg__scope);
     scope->outer = outer;
+    scope->born = w->round;
     return scope;
 }
 
 gg__scope *gg__scope_copy(gg__walk *w, const gg__scope *scope) {
     gg__scope *copy = gg__scope_new(w, scope->outer);
     copy->len = copy->cap = scope->len;
+    copy->of_module = scope->of_module;
     copy->items = GG_ARENA_ARRAY(w->arena, gg__binding, copy->cap ? copy->cap : 1);
     if (scope->len) memcpy(copy->items, scope->items, scope->len * sizeof(gg__binding));
     return copy;
 }
 
-gg__value *gg__scope_own(const gg__scope *scope, gg_str name) {
+static gg__value *own(const gg__scope *scope, gg_str name) {
     for (uint32_t i = 0; i < scope->len; i++)
         if (gg_str_equal(scope->items[i].name, name)) return &scope->items[i].value;
     return NULL;
 }
 
-gg__value *gg__scope_find(const gg__scope *scope, gg_str name) {
+const gg__value *gg__scope_own(gg__walk *w, const gg__scope *scope, gg_str name) {
+    if (scope->of_module) gg__note_read(w, name);
+    return own(scope, name);
+}
+
+const gg__value *gg__scope_find(gg__walk *w, const gg__scope *scope, gg_str name) {
     for (; scope; scope = scope->outer) {
-        gg__value *found = gg__scope_own(scope, name);
+        const gg__value *found = gg__scope_own(w, scope, name);
         if (found) return found;
     }
     return NULL;
 }
 
+gg__value *gg__scope_own_to_change(gg__walk *w, gg__scope *scope, gg_str name) {
+    if (gg__scope_own(w, scope, name) == NULL) return NULL;
+    gg__before_change(w, scope, name);
+    return own(scope, name);
+}
+
+gg__value *gg__scope_find_to_change(gg__walk *w, gg__scope *scope, gg_str name) {
+    while (scope && gg__scope_own(w, scope, name) == NULL) scope = scope->outer;
+    return scope ? gg__scope_own_to_change(w, scope, name) : NULL;
+}
+
 void gg__scope_set(gg__walk *w, gg__scope *scope, gg_str name, gg__value value) {
-    gg__value *own = gg__scope_own(scope, name);
-    if (own) {
-        *own = value;
+    gg__before_change(w, scope, name);
+    gg__value *there = own(scope, name);
+    if (there) {
+        *there = value;
         return;
     }
     if (scope->len == scope->cap) {
@@ -48,10 +67,10 @@ void gg__scope_set(gg__walk *w, gg__scope *scope, gg_str name, gg__value value) 
 /* What holds after either of two ways: a name that only one of them binds is what it was bound to, since it could not be used else. */
 void gg__scope_join(gg__walk *w, gg__scope *into, const gg__scope *other) {
     for (uint32_t i = 0; i < into->len; i++) {
-        const gg__value *theirs = gg__scope_own(other, into->items[i].name);
+        const gg__value *theirs = own(other, into->items[i].name);
         if (theirs) into->items[i].value = gg__join(into->items[i].value, *theirs);
     }
     for (uint32_t i = 0; i < other->len; i++)
-        if (gg__scope_own(into, other->items[i].name) == NULL)
+        if (own(into, other->items[i].name) == NULL)
             gg__scope_set(w, into, other->items[i].name, other->items[i].value);
 }

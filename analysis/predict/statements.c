@@ -1,8 +1,6 @@
 /* Walks statements: which are reached, under which conditions, and what names stand for after them. */
 #include "analysis/predict/predict.h"
 
-static gg__flow walk(gg__walk *w, TSNode node);
-
 /* ---- binding ---------------------------------------------------------------------------------------------------------- */
 
 static void bind_parts(gg__walk *w, TSNode target, const gg__value *value) {
@@ -20,7 +18,7 @@ static void store_attribute(gg__walk *w, TSNode target, gg__value value) {
     gg_str name = gg__text_of(w, GG__FIELD(target, attribute));
     GG__TELL(on_store, w, target, &object, name);
     if (object.kind != GG__INSTANCE) return;
-    const gg__value *before = gg__scope_own(object.object->attributes, name);
+    const gg__value *before = gg__scope_own(w, object.object->attributes, name);
     if (before && w->guard) value = gg__join(*before, value);
     gg__scope_set(w, object.object->attributes, name, value);
 }
@@ -29,9 +27,10 @@ static void store_item(gg__walk *w, TSNode target) {
     gg__value object = gg__eval(w, GG__FIELD(target, value));
     gg__value index = gg__eval(w, GG__FIELD(target, subscript));
     TSNode name = GG__FIELD(target, value);
-    gg__value *held =
-        gg__node_of(name) == GG__NODE_identifier ? gg__scope_find(w->frame->scope, gg__text_of(w, name)) : NULL;
-    if (held && (held->kind == GG__MAPPING || held->kind == GG__SEQUENCE)) { /* it holds something else now too */
+    const gg__value *known =
+        gg__node_of(name) == GG__NODE_identifier ? gg__scope_find(w, w->frame->scope, gg__text_of(w, name)) : NULL;
+    if (known && (known->kind == GG__MAPPING || known->kind == GG__SEQUENCE)) { /* it holds something else now too */
+        gg__value *held = gg__scope_find_to_change(w, w->frame->scope, gg__text_of(w, name));
         held->of = NULL;
         held->items = NULL;
         held->item_count = 0;
@@ -121,7 +120,7 @@ static gg__flow walk_guarded(gg__walk *w, TSNode condition, bool holds, TSNode b
     const gg__guard *outer = w->guard;
     if (known == GG__MAYBE) w->guard = &guard;
     gg__narrow(w, condition, holds);
-    gg__flow flow = gg__node_of(block) == GG__NODE_block ? gg__walk_block(w, block) : walk(w, block);
+    gg__flow flow = gg__node_of(block) == GG__NODE_block ? gg__walk_block(w, block) : gg__walk_statement(w, block);
     w->guard = outer;
     return flow;
 }
@@ -400,7 +399,7 @@ static void walk_class(gg__walk *w, TSNode node) {
     define(w, node, NULL);
 }
 
-static gg__flow walk(gg__walk *w, TSNode node) {
+gg__flow gg__walk_statement(gg__walk *w, TSNode node) {
     static gg__flow (*const branching[GG__NODE_COUNT])(gg__walk *w, TSNode node) = {
         [GG__NODE_if_statement] = walk_if,       [GG__NODE_for_statement] = walk_for,
         [GG__NODE_while_statement] = walk_while, [GG__NODE_try_statement] = walk_try,
@@ -428,10 +427,12 @@ static gg__flow walk(gg__walk *w, TSNode node) {
 
 gg__flow gg__walk_block(gg__walk *w, TSNode block) {
     if (!gg__may_go_on(w)) return GG__FALLS;
+    gg__touch(w, block);
     gg__nodes statements = gg__children(block, w->arena);
     gg__flow flow = GG__FALLS;
     w->nesting++;
-    for (uint32_t i = 0; i < statements.len && flow == GG__FALLS; i++) flow = walk(w, statements.items[i]);
+    for (uint32_t i = 0; i < statements.len && flow == GG__FALLS; i++)
+        flow = gg__walk_statement(w, statements.items[i]);
     w->nesting--;
     return flow;
 }

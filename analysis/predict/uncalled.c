@@ -1,37 +1,7 @@
 /* Functions and methods that no entry of the file goes into: other files may call them from compiled code.  What is found there is
  * conditional, and rests on a tensor: on a parameter that is declared as one, or that some use shows to be one. */
-#include "analysis/predict/predict.h"
-
-enum { FEWEST = 64 };
-
-/* ---- which functions were gone into ---------------------------------------------------------------------------------------- */
-
-static uint32_t slot_of(const gg__reached *reached, const void *id) {
-    uint32_t at = (uint32_t)(((uintptr_t)id >> 3) * 2654435761u) & (reached->cap - 1);
-    while (reached->ids[at] && reached->ids[at] != id) at = (at + 1) & (reached->cap - 1);
-    return at;
-}
-
-void gg__note_reached(gg__walk *w, TSNode function) {
-    gg__reached *reached = &w->reached;
-    if (reached->len * 2 >= reached->cap) {
-        gg__reached larger = {.cap = reached->cap ? reached->cap * 2 : FEWEST, .len = reached->len};
-        larger.ids = GG_ARENA_ARRAY(w->arena, const void *, larger.cap);
-        for (uint32_t i = 0; i < reached->cap; i++)
-            if (reached->ids[i]) larger.ids[slot_of(&larger, reached->ids[i])] = reached->ids[i];
-        *reached = larger;
-    }
-    uint32_t at = slot_of(reached, function.id);
-    if (reached->ids[at]) return;
-    reached->ids[at] = function.id;
-    reached->len++;
-}
-
-static bool is_reached(const gg__walk *w, TSNode function) {
-    return w->reached.cap && w->reached.ids[slot_of(&w->reached, function.id)];
-}
-
-/* ---- those that were not ------------------------------------------------------------------------------------------------------ */
+#include "analysis/predict/entries.h"
+#include "analysis/predict/uses.h"
 
 static bool declares_tensor(gg__walk *w, TSNode function) {
     gg__nodes parameters = gg__children(GG__FIELD(function, parameters), w->arena);
@@ -40,14 +10,18 @@ static bool declares_tensor(gg__walk *w, TSNode function) {
     return false;
 }
 
-/* `make`: it may be a decorator, or return a function otherwise: what it returns is called too. */
-static void run(gg__walk *w, const gg__value *function, bool make) {
+static bool is_inside(TSNode node, TSNode outer) {
+    return ts_node_start_byte(node) > ts_node_start_byte(outer) && ts_node_end_byte(node) <= ts_node_end_byte(outer);
+}
+
+/* A decorator, or what makes a function otherwise: what it returns is called too. */
+static void run(gg__walk *w, const gg__value *function) {
     static const gg__guard guard = {.text = {"compiled code calls it", 22}};
     w->guard = &guard;
     w->only_tensors = !declares_tensor(w, function->node);
     gg__call call = {.node = function->node, .callee = *function, .entry = true, .forward = true, .elsewhere = true};
     gg__value result = gg__call_function(w, function, &call);
-    if (make && result.kind == GG__FUNCTION && !is_reached(w, result.node)) run(w, &result, false);
+    if (result.kind == GG__FUNCTION && is_inside(result.node, function->node)) run(w, &result);
     w->only_tensors = false;
     w->guard = NULL;
 }
@@ -62,7 +36,7 @@ static void run_methods(gg__walk *w, const gg__value *class_value) {
     for (uint32_t i = 0; i < body.len; i++) {
         TSNode node = body.items[i];
         if (gg__node_of(node) == GG__NODE_decorated_definition) node = GG__FIELD(node, definition);
-        if (gg__node_of(node) != GG__NODE_function_definition || is_reached(w, node)) continue;
+        if (gg__node_of(node) != GG__NODE_function_definition || gg__is_reached(w->uses, node)) continue;
         gg_str name = gg__text_of(w, GG__FIELD(node, name));
         if (is_special(name) || !declares_tensor(w, node)) continue;
         if (instance.kind == GG__UNKNOWN) {
@@ -70,25 +44,14 @@ static void run_methods(gg__walk *w, const gg__value *class_value) {
             instance = gg__instance_of(w, *class_value, &make);
         }
         gg__value method = gg__attribute_of(w, &instance, name);
-        if (method.kind == GG__FUNCTION && ts_node_eq(method.node, node)) run(w, &method, false);
+        if (method.kind == GG__FUNCTION && ts_node_eq(method.node, node)) run(w, &method);
     }
 }
 
-static bool knows_torch(const gg__scope *module) {
-    for (uint32_t i = 0; i < module->len; i++) {
-        const gg__value *value = &module->items[i].value;
-        if (value->kind == GG__DOTTED && gg_str_starts_with(value->path, GG_STR("torch"))) return true;
-    }
-    return false;
-}
-
-void gg__run_uncalled(gg__walk *w) {
-    uint32_t count = knows_torch(w->module) ? w->module->len : 0;
-    for (uint32_t i = 0; i < count; i++) {
-        gg__value value = w->module->items[i].value;
-        if (value.kind == GG__CLASS) run_methods(w, &value);
-        if (value.kind == GG__FUNCTION && gg__node_of(value.node) == GG__NODE_function_definition &&
-            !is_reached(w, value.node))
-            run(w, &value, true);
-    }
+void gg__walk_uncalled(gg__walk *w, gg_str name, const gg__value *value) {
+    gg__note_read(w, name);
+    if (value->kind == GG__CLASS)
+        run_methods(w, value);
+    else
+        run(w, value);
 }

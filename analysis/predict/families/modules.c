@@ -47,6 +47,7 @@ static void on_call(gg__walk *w, const gg__call *call) {
         gg__found(w, GG__RULE_CONSTRUCTION, NULL, call->node, NULL);
     if (callee->kind == GG__FUNCTION) {
         TSNode parent = ts_node_parent(callee->node);
+        gg__touch(w, parent);
         if (gg__node_of(parent) != GG__NODE_decorated_definition) return;
         gg__nodes parts = gg__children(parent, w->arena);
         for (uint32_t i = 0; i < parts.len; i++) {

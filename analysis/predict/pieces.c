@@ -1,0 +1,159 @@
+/* See pieces.h. */
+#include "analysis/predict/pieces.h"
+
+void gg__facts_unref(gg__facts *f) {
+    if (f == NULL || atomic_fetch_sub_explicit(&f->refs, 1, memory_order_acq_rel) != 1) return;
+    gg_arena_free(f->arena);
+    gg_free(f);
+}
+
+void gg__piece_clear(gg__piece *p) {
+    gg__facts_unref(p->facts);
+    gg_free(p->units);
+    gg_free(p->names);
+    gg_free(p->covered);
+}
+
+static gg__place place_of(gg__run *r, uint32_t offset) {
+    const gg__units *units = r->uses.units;
+    uint32_t unit = gg__units_at(units, offset);
+    if (GG_NEVER(unit == UINT32_MAX)) return (gg__place){0, 0};
+    uint32_t use = 0;
+    while (use < r->uses.touched.len && r->uses.touched.items[use] != unit) use++;
+    if (use == r->uses.touched.len) gg_list_push(&r->uses.touched, unit);
+    return (gg__place){use, gg__units_inside(units, unit, offset)};
+}
+
+static uint32_t offset_of(const gg__run *r, gg__place at) {
+    return gg__units_outside(r->uses.units, r->resolved[at.use], at.inside);
+}
+
+static void keep_span(gg__run *r, gg__facts *f, gg_span span) {
+    gg__place start = place_of(r, span.start), end = start;
+    if (span.end > span.start) {
+        end = place_of(r, span.end - 1);
+        end.inside++;
+    }
+    f->starts[f->len] = start;
+    f->ends[f->len++] = end;
+}
+
+/* What rests on a parameter that no use has shown to be a tensor is conditional. */
+static void keep_found(gg__run *r, gg__piece *p) {
+    gg__walk *w = &r->walk;
+    gg__facts *f = gg_calloc(1, sizeof(gg__facts));
+    p->facts = f;
+    atomic_init(&f->refs, 1);
+    if (w->found.len == 0) return;
+    f->arena = gg_arena_new();
+    f->items = GG_ARENA_ARRAY(f->arena, gg_prediction, w->found.len);
+    f->starts = GG_ARENA_ARRAY(f->arena, gg__place, w->found.len);
+    f->ends = GG_ARENA_ARRAY(f->arena, gg__place, w->found.len);
+    for (size_t i = 0; i < w->found.len; i++) {
+        const gg__finding *finding = &w->found.items[i];
+        bool confirmed = finding->confirmed == NULL || *finding->confirmed;
+        if (finding->only_confirmed && !confirmed) continue;
+        gg_prediction *out = &f->items[f->len];
+        *out = finding->prediction;
+        out->message = gg_arena_str(f->arena, finding->prediction.message);
+        out->guard = gg_arena_str(f->arena, finding->prediction.guard);
+        out->serial = ++r->predictor->serial;
+        keep_span(r, f, out->span);
+        if (!out->certain || confirmed) continue;
+        out->certain = false;
+        out->guard = GG_STR("it is a tensor");
+    }
+}
+
+static void keep_uses(gg__run *r, gg__piece *p) {
+    const gg__uses *uses = &r->uses;
+    p->entanglement = uses->entanglement;
+    p->unit_count = (uint32_t)uses->touched.len;
+    p->units = gg_calloc(p->unit_count, sizeof(gg__use));
+    for (uint32_t i = 0; i < p->unit_count; i++) {
+        const gg__unit *unit = gg__units_get(uses->units, uses->touched.items[i]);
+        p->units[i] = (gg__use){unit->key, unit->print};
+        r->resolved[i] = uses->touched.items[i];
+    }
+    p->name_count = (uint32_t)uses->read.len;
+    p->names = gg_calloc(p->name_count, sizeof(gg__use));
+    for (uint32_t i = 0; i < p->name_count; i++)
+        p->names[i] = (gg__use){uses->read.items[i], gg__name_print(uses, uses->read.items[i])};
+}
+
+/* Finds r->resolved on the way. */
+static bool holds(gg__run *r, const gg__piece *p, const gg__source *of) {
+    if (p->entanglement != r->uses.entanglement || p->circumstances != of->circumstances) return false;
+    unsigned budget = r->steps_left < GG__MAX_STEPS ? r->steps_left : GG__MAX_STEPS;
+    if (p->steps > p->max_steps ? budget != p->max_steps : p->steps > budget) return false;
+    for (uint32_t i = 0; i < p->unit_count; i++) {
+        uint32_t unit = gg__units_find(r->uses.units, p->units[i].key);
+        if (unit == UINT32_MAX || gg__units_get(r->uses.units, unit)->print != p->units[i].print) return false;
+        r->resolved[i] = unit;
+    }
+    for (uint32_t i = 0; i < p->name_count; i++)
+        if (gg__name_print(&r->uses, p->names[i].key) != p->names[i].print) return false;
+    return true;
+}
+
+static gg__piece *earlier(gg__run *r, uint64_t key) {
+    for (size_t i = 0; i < r->before.len; i++) {
+        gg__piece *p = &r->before.items[(r->next + i) % r->before.len];
+        if (p->key != key || p->facts == NULL) continue;
+        r->next = (r->next + i + 1) % r->before.len;
+        return p;
+    }
+    return NULL;
+}
+
+static gg__piece walk_anew(gg__run *r, const gg__source *of) {
+    gg__walk *w = &r->walk;
+    gg_arena *kept = w->arena;
+    gg__piece p = {.key = of->key, .circumstances = of->circumstances};
+    w->arena = gg_arena_new(); /* far more is thought than said */
+    w->steps = 0;
+    w->max_steps = p.max_steps = r->steps_left < GG__MAX_STEPS ? r->steps_left : GG__MAX_STEPS;
+    w->found.len = r->here.len = 0;
+    w->usual = GG__MAYBE;
+    gg__begin_piece(w);
+    if (of->declared)
+        of->declared(w, &r->here);
+    else
+        of->walk(w, of->name, &of->value);
+    p.steps = w->steps;
+    p.covered_count = (uint32_t)r->here.len;
+    p.covered = gg_calloc(p.covered_count, sizeof(gg__place));
+    for (uint32_t i = 0; i < p.covered_count; i++) p.covered[i] = place_of(r, ts_node_start_byte(r->here.items[i]));
+    keep_found(r, &p);
+    keep_uses(r, &p);
+    gg__end_piece(w);
+    gg_arena_free(w->arena);
+    w->arena = kept;
+    r->predictor->walked++;
+    return p;
+}
+
+static void add_found(gg__run *r, const gg__piece *p) {
+    for (uint32_t i = 0; i < p->facts->len; i++) {
+        gg_prediction one = p->facts->items[i];
+        one.span = (gg_span){offset_of(r, p->facts->starts[i]), offset_of(r, p->facts->ends[i])};
+        one.order = (uint32_t)r->found.len;
+        gg_list_push(&r->found, one);
+    }
+}
+
+void gg__take_piece(gg__run *r, const gg__source *of) {
+    gg__piece *was = earlier(r, of->key);
+    gg__piece p;
+    if (was && holds(r, was, of)) {
+        p = *was;
+        *was = (gg__piece){0};
+    } else {
+        p = walk_anew(r, of);
+    }
+    r->steps_left -= p.steps < r->steps_left ? p.steps : r->steps_left;
+    for (uint32_t i = 0; i < p.unit_count; i++) r->uses.reached[r->resolved[i]] = true;
+    for (uint32_t i = 0; i < p.covered_count; i++) gg_list_push(&r->covered, offset_of(r, p.covered[i]));
+    add_found(r, &p);
+    gg_list_push(&r->predictor->pieces, p);
+}
