@@ -81,13 +81,12 @@ static void walk_module(gg__run *r) {
     gg__walk *w = &r->walk;
     const gg__statement *statements;
     uint32_t count = gg__units_statements(r->uses.units, &statements);
-    gg__nodes nodes = gg__children(gg_tree_root(w->tree), w->arena);
     w->quiet++;
     w->max_steps = GG__MAX_STEPS;
     gg__flow flow = GG__FALLS;
-    for (uint32_t i = 0; i < count && i < nodes.len && flow == GG__FALLS; i++) {
+    for (uint32_t i = 0; i < count && flow == GG__FALLS; i++) {
         gg__begin_statement(w, statements[i].first);
-        flow = gg__walk_statement(w, nodes.items[i]);
+        flow = gg__walk_statement(w, statements[i].node);
         gg__end_statement(w);
     }
     w->quiet--;

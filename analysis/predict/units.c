@@ -72,8 +72,8 @@ static uint64_t print_without_bodies(const gg__units *units, const gg__statement
     return print;
 }
 
-static void add_units(gg__units *units, gg__statement *s, TSNode node) {
-    TSNode definition = undecorated(node);
+static void add_units(gg__units *units, gg__statement *s) {
+    TSNode definition = undecorated(s->node);
     gg__node type = gg__node_of(definition);
     gg__unit unit = {.span = s->span};
     s->first = (uint32_t)units->items.len;
@@ -128,29 +128,27 @@ static void make_index(gg__units *units) {
 gg__units *gg__units_new(const gg_tree *tree, const gg__units *before) {
     gg__units *units = gg_calloc(1, sizeof(gg__units));
     units->text = gg_text_ref(gg_tree_text(tree));
-    GG_LIST(TSNode) nodes = {0};
     TSTreeCursor cursor = ts_tree_cursor_new(gg_tree_root(tree));
     for (bool more = ts_tree_cursor_goto_first_child(&cursor); more; more = ts_tree_cursor_goto_next_sibling(&cursor)) {
         TSNode node = ts_tree_cursor_current_node(&cursor);
         if (!ts_node_is_named(node) || gg__node_of(node) == GG__NODE_comment) continue;
         gg__statement statement = {
-            .span = gg_node_span(node), .type = ts_node_symbol(node), .broken = ts_node_has_error(node)};
+            .node = node, .span = gg_node_span(node), .type = ts_node_symbol(node), .broken = ts_node_has_error(node)};
         gg_list_push(&units->statements, statement);
-        gg_list_push(&nodes, node);
     }
     ts_tree_cursor_delete(&cursor);
     size_t count = units->statements.len, had = before ? before->statements.len : 0, head = 0, tail = 0;
     size_t most = count < had ? count : had;
-    gg__statement *now = units->statements.items, *was = before ? before->statements.items : NULL;
+    gg__statement *now = units->statements.items;
+    const gg__statement *was = had ? before->statements.items : NULL;
     while (head < most && reads_alike(units, &now[head], before, &was[head])) head++;
     while (tail < most - head && reads_alike(units, &now[count - tail - 1], before, &was[had - tail - 1])) tail++;
     for (size_t i = 0; i < count; i++) {
         if (i < head || i >= count - tail)
             copy_units(units, &now[i], before, &was[i < head ? i : had + i - count]);
         else
-            add_units(units, &now[i], nodes.items[i]);
+            add_units(units, &now[i]);
     }
-    gg_list_clear(&nodes);
     make_index(units);
     return units;
 }

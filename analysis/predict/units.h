@@ -18,6 +18,7 @@ typedef struct gg__unit {
 } gg__unit;
 
 typedef struct gg__statement {
+    TSNode node; /* for as long as there is its tree */
     gg_span span;
     TSSymbol type;
     bool broken;           /* a syntax error in it */

@@ -14,10 +14,39 @@ import struct
 from pathlib import Path
 
 WORDS = (
-    "\n    print(x)\n", ".item()", "if x.sum() > 0:\n            ", '"""', "'", "(", ")", "[", ":", "#", "\n", "\n\n", "    ", "x", "not ", "return x\n",
-    "import torch\n", "from torch import nn\n", "@torch.compile\n", "class A(nn.Module):\n", "def forward(self, x):\n", "self.", "nn = 1\n", "self.flag = None\n        ",
-    "for i in range(3):\n            ", "try:\n    ", "global x\n", "lambda: ", "\\", "\t", "\u00e9", "def graphglue_inputs():\n    yield 'a', A(), (torch.ones(2),), {}\n",
-)  # fmt: skip
+    "\n    print(x)\n",
+    ".item()",
+    "if x.sum() > 0:\n            ",
+    '"""',
+    "'",
+    "(",
+    ")",
+    "[",
+    ":",
+    "#",
+    "\n",
+    "\n\n",
+    "    ",
+    "x",
+    "not ",
+    "return x\n",
+    "import torch\n",
+    "from torch import nn\n",
+    "@torch.compile\n",
+    "class A(nn.Module):\n",
+    "def forward(self, x):\n",
+    "self.",
+    "nn = 1\n",
+    "self.flag = None\n        ",
+    "for i in range(3):\n            ",
+    "try:\n    ",
+    "global x\n",
+    "lambda: ",
+    "\\",
+    "\t",
+    "\u00e9",
+    "def graphglue_inputs():\n    yield 'a', A(), (torch.ones(2),), {}\n",
+)
 
 
 class Program:
