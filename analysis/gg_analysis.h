@@ -194,6 +194,7 @@ int gg_entry_decode(gg_entry *out, const json_t *json, gg_arena *arena, gg_error
 int gg_break_decode(gg_break *out, const json_t *json, gg_arena *arena, gg_error *err) GG_MUST_USE;
 
 /* ---- sources ------------------------------------------------------------------------------------------------------ */
+struct gg_prediction_list;
 /* Texts and trees by absolute path: open buffers (overlay) first, then disk.  Not shared between threads. */
 typedef struct gg_sources gg_sources;
 gg_sources *gg_sources_new(void);
@@ -202,7 +203,9 @@ void gg_sources_put(gg_sources *sources, gg_str path, const gg_text *text,
                     const gg_tree *tree_or_null); /* takes refs */
 /* Borrowed until the sources are freed or the path is put again; NULL with err when it cannot be read or parsed. */
 const gg_tree *gg_sources_tree(gg_sources *sources, gg_str path, gg_error *err);
-/* The rule whose prediction is of this id and place, "" when there is none; a file is predicted once, when it is first asked about. */
+/* A file is predicted once, when it is first asked about; empty for one that cannot be read.  Borrowed like the tree. */
+const struct gg_prediction_list *gg_sources_predictions(gg_sources *sources, gg_str path);
+/* The rule whose prediction is of this id and place; "" when there is none. */
 gg_str gg_sources_rule(gg_sources *sources, gg_str path, gg_span span, gg_str id);
 
 /* ---- break sites ---------------------------------------------------------------------------------------------------- */
@@ -280,6 +283,12 @@ gg_predictions *gg_predictor_run(gg_predictor *predictor, const gg_tree *tree);
 size_t gg_predictor_walked(const gg_predictor *predictor);                 /* entries that the last run looked into */
 gg_prediction_list gg_predictions_list(const gg_predictions *predictions); /* borrowed; of NULL: empty */
 void gg_predictions_free(gg_predictions *predictions);                     /* NULL is fine */
+
+/* Which of a list's predictions, now at `spans`, a capture has settled: those at a site that it found, and, where `captured` (what was predicted of
+ * its text; NULL: it was not whole) is given, those that it had and did not meet.  Writes list->len of `settled`. */
+void gg_predictions_settle(bool *settled, const gg_prediction_list *list, const gg_span *spans, const gg_span *sites,
+                           size_t site_count, const gg_prediction_list *captured);
+bool gg_entries_whole(const gg_entry *entries, size_t count); /* there are some, and each ran to its end */
 
 /* ---- comments that say what not to show ----------------------------------------------------------------------------------- */
 /* One `# graphglue: ignore`, `# graphglue: ignore[GB0170, logging]` or `# graphglue: ignore-file[…]`. */

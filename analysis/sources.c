@@ -80,16 +80,22 @@ const gg_tree *gg_sources_tree(gg_sources *sources, gg_str path, gg_error *err) 
     return s->tree;
 }
 
-gg_str gg_sources_rule(gg_sources *sources, gg_str path, gg_span span, gg_str id) {
+const gg_prediction_list *gg_sources_predictions(gg_sources *sources, gg_str path) {
+    static const gg_prediction_list none = {0};
     const gg_tree *tree = gg_sources_tree(sources, path, NULL);
     source *s = find(sources, path);
-    if (tree == NULL || s == NULL) return GG_STR_NULL;
+    if (tree == NULL || s == NULL) return &none;
     if (s->predicting == NULL) {
         s->predicting = gg_arena_new();
         s->predicted = gg_predict(tree, s->predicting);
     }
-    for (size_t i = 0; i < s->predicted.len; i++) {
-        const gg_prediction *p = &s->predicted.items[i];
+    return &s->predicted;
+}
+
+gg_str gg_sources_rule(gg_sources *sources, gg_str path, gg_span span, gg_str id) {
+    const gg_prediction_list *list = gg_sources_predictions(sources, path);
+    for (size_t i = 0; i < list->len; i++) {
+        const gg_prediction *p = &list->items[i];
         if (gg_str_equal(p->id, id) && p->span.start <= span.end && p->span.end >= span.start) return p->rule;
     }
     return GG_STR_NULL;

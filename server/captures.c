@@ -126,10 +126,7 @@ static void group(void *data) {
         gg_sources_free(sources);
         if (g->done) f->predicted = gg_predict(f->tree, arena);
     }
-    f->whole = g->done && g->failure == NULL && f->entry_count > 0;
-    for (size_t i = 0; i < f->entry_count; i++)
-        f->whole = f->whole && (f->entries[i].status == GG_ENTRY_CAPTURED || f->entries[i].status == GG_ENTRY_BREAKS ||
-                                f->entries[i].status == GG_ENTRY_NOTHING);
+    f->whole = g->done && g->failure == NULL && gg_entries_whole(f->entries, f->entry_count);
     f->site_spans = GG_ARENA_ARRAY(arena, gg_span, f->sites.len);
     f->local = GG_ARENA_ARRAY(arena, bool, f->sites.len);
     for (size_t i = 0; i < f->sites.len; i++) {

@@ -1,7 +1,6 @@
 /* See predictions.h.
  *
- * DESIGN  One job a document at a time.  It keeps no document alive: a closed one lets go of it.  What a capture has seen is told from what is
- * new by rule and message: a prediction is settled when the captured text had as many alike.  The job also reads what comments ignore, which is
+ * DESIGN  One job a document at a time.  It keeps no document alive: a closed one lets go of it.  The job also reads what comments ignore, which is
  * asked of captures' findings too: with predictions switched off it does that alone. */
 #include "server/predictions.h"
 
@@ -160,34 +159,16 @@ void gg__predictions_clear(gg_document *document) {
     document->predicted_revision = 0;
 }
 
-static bool alike(const gg_prediction *a, const gg_prediction *b) {
-    return gg_str_equal(a->rule, b->rule) && gg_str_equal(a->message, b->message);
-}
-
-static size_t count_alike(const gg_prediction_list *list, size_t end, const gg_prediction *p) {
-    size_t n = 0;
-    for (size_t i = 0; i < end; i++) n += alike(&list->items[i], p);
-    return n;
-}
-
-static bool is_confirmed(const gg_document *document, gg_span span) {
-    const gg_findings *f = document->findings;
-    for (size_t i = 0; f && i < f->sites.len; i++) {
-        gg_mark mark = document->marks[i];
-        if (f->local[i] && !mark.gone && mark.span.start <= span.end && mark.span.end >= span.start) return true;
-    }
-    return false;
-}
-
 void gg__predictions_settle(gg_document *document) {
     gg_predicted *p = document->predicted;
     const gg_findings *f = document->findings;
-    for (size_t i = 0; p && i < p->list.len; i++) {
-        const gg_prediction *one = &p->list.items[i];
-        p->settled[i] =
-            is_confirmed(document, p->spans[i]) ||
-            (f && f->whole && count_alike(&p->list, i, one) < count_alike(&f->predicted, f->predicted.len, one));
-    }
+    if (p == NULL) return;
+    size_t count = 0;
+    gg_span *sites = gg_calloc(f ? f->sites.len : 0, sizeof(gg_span));
+    for (size_t i = 0; f && i < f->sites.len; i++)
+        if (f->local[i] && !document->marks[i].gone) sites[count++] = document->marks[i].span;
+    gg_predictions_settle(p->settled, &p->list, p->spans, sites, count, f && f->whole ? &f->predicted : NULL);
+    gg_free(sites);
 }
 
 /* ---- shown ------------------------------------------------------------------------------------------------------------------ */

@@ -10,7 +10,7 @@ typedef struct check {
     gg_cli_args args;
     gg_cli_run *run;
     json_t *files; /* JSON report */
-    size_t entries, captured, without_inputs, sites, ignored;
+    size_t entries, captured, without_inputs, sites, certain, conditional, ignored;
     size_t failures; /* files and entries that could not be run */
     bool breaks;
 } check;
@@ -66,27 +66,60 @@ static void show_entry(const gg_entry *e, size_t sites) {
     putchar('\n');
 }
 
-/* Counts the sites of all entries together; shows them, and what else there is to say, unless it is all said in JSON. */
-static void tell_sites(check *c, gg_cli_file *file, const gg_entry *entries, size_t count, gg_sources *sources,
-                       gg_arena *arena) {
+static void tell_site(check *c, const gg_cli_file *file, const gg_site *site, gg_sources *sources, gg_arena *arena) {
+    gg_level level = gg_cli_level_of(file->options, site);
+    c->breaks = c->breaks || gg_cli_fails(level);
+    c->ignored += site->ignored;
+    if (level == GG_LEVEL_OFF) return;
+    c->sites++;
+    if (c->args.json) return; /* there each entry has its own */
     char folder[PATH_MAX] = "";
-    bool text = !c->args.json;
     if (getcwd(folder, sizeof(folder)) == NULL) folder[0] = '\0';
-    if (text && file->error) gg_cli_print_error(stdout, file);
-    for (size_t i = 0; text && i < count; i++) gg_cli_print_entry_problem(stdout, file, &entries[i]);
+    gg_cli_print_site(stdout, site, sources, shown_path(file, site, folder, arena), &c->args, NULL);
+}
+
+/* What the text alone tells and the run did not settle, as in an editor. */
+static void tell_findings(check *c, gg_cli_file *file, const gg_site_list *sites, bool whole, gg_sources *sources,
+                          gg_arena *arena, json_t *out) {
+    gg_str path = gg_str_from(file->absolute);
+    const gg_tree *tree = file->text && file->options->predict ? gg_sources_tree(sources, path, NULL) : NULL;
+    if (tree == NULL || gg_tree_has_error(tree)) return;
+    const gg_prediction_list *list = gg_sources_predictions(sources, path);
+    gg_ignore_list ignores = gg_ignores_of(tree, arena);
+    bool *settled = GG_ARENA_ARRAY(arena, bool, list->len);
+    gg_span *spans = GG_ARENA_ARRAY(arena, gg_span, list->len), *met = GG_ARENA_ARRAY(arena, gg_span, sites->len);
+    size_t met_count = 0;
+    for (size_t i = 0; i < list->len; i++) spans[i] = list->items[i].span;
+    for (size_t i = 0; i < sites->len; i++)
+        if (gg_str_equal(sites->items[i].file, path)) met[met_count++] = sites->items[i].span;
+    gg_predictions_settle(settled, list, spans, met, met_count, whole ? list : NULL);
+    for (size_t i = 0; i < list->len; i++) {
+        const gg_prediction *p = &list->items[i];
+        gg_level level = gg_options_level(file->options, p->id, p->rule);
+        bool ignored = gg_is_ignored(&ignores, p->span, p->id, p->rule);
+        if (settled[i] || level == GG_LEVEL_OFF) continue;
+        c->ignored += ignored;
+        if (ignored) continue;
+        (p->certain ? c->certain++ : c->conditional++);
+        c->breaks = c->breaks || (p->certain && gg_cli_fails(level));
+        if (out)
+            json_array_append_new(out, gg_cli_finding_json(p, file->text));
+        else
+            gg_cli_print_prediction(stdout, p, file->text, gg_cli_shown(file->path));
+    }
+}
+
+/* What is said of a file; entries, findings: NULL when it is said as text. */
+static void tell(check *c, gg_cli_file *file, const gg_entry *entries, size_t count, gg_sources *sources,
+                 gg_arena *arena, json_t *findings) {
+    bool text = !c->args.json;
     const gg_registry *registry = gg_cli_run_registry(c->run);
     gg_site_list sites = gg_sites_group(entries, count, sources, registry, arena);
     gg_cli_sort_sites(&sites);
-    for (size_t i = 0; i < sites.len; i++) {
-        gg_level level = gg_cli_level_of(file->options, &sites.items[i]);
-        c->breaks = c->breaks || gg_cli_fails(level);
-        c->ignored += sites.items[i].ignored;
-        if (level == GG_LEVEL_OFF) continue;
-        c->sites++;
-        if (text)
-            gg_cli_print_site(stdout, &sites.items[i], sources, shown_path(file, &sites.items[i], folder, arena),
-                              &c->args, NULL);
-    }
+    if (text && file->error) gg_cli_print_error(stdout, file);
+    for (size_t i = 0; text && i < count; i++) gg_cli_print_entry_problem(stdout, file, &entries[i]);
+    for (size_t i = 0; i < sites.len; i++) tell_site(c, file, &sites.items[i], sources, arena);
+    tell_findings(c, file, &sites, file->error == NULL && gg_entries_whole(entries, count), sources, arena, findings);
     for (size_t i = 0; text && i < count; i++)
         show_entry(&entries[i], gg_sites_group(&entries[i], 1, sources, registry, arena).len);
     if (text && count) putchar('\n');
@@ -100,31 +133,29 @@ static void on_file(void *data, gg_cli_file *file) {
     if (file->text) gg_sources_put(sources, gg_str_from(file->absolute), file->text, NULL);
     size_t count = 0, total = json_array_size(file->entries);
     gg_entry *entries = GG_ARENA_ARRAY(arena, gg_entry, total);
-    json_t *list = json_array();
     for (size_t i = 0; i < total; i++) {
         gg_error err = {0};
-        if (gg_entry_decode(&entries[count], json_array_get(file->entries, i), arena, &err) != 0) {
-            gg_log(GG_LOG_ERROR, "the worker sent a malformed entry: %s", err.message);
-            c->failures++;
+        if (gg_entry_decode(&entries[count], json_array_get(file->entries, i), arena, &err) == 0) {
+            count_entry(c, &entries[count++]);
             continue;
         }
-        count_entry(c, &entries[count]);
-        json_t *entry = gg_cli_entry_json(&entries[count], sources, gg_cli_run_registry(c->run), file->options, arena);
-        json_array_append_new(list, entry);
-        count++;
+        gg_log(GG_LOG_ERROR, "the worker sent a malformed entry: %s", err.message);
+        c->failures++;
     }
     if (file->error) c->failures++;
+    json_t *findings = c->args.json ? json_array() : NULL;
+    tell(c, file, entries, count, sources, arena, findings);
     if (c->args.json) {
-        json_t *out = json_object();
+        json_t *out = json_object(), *list = json_array();
+        for (size_t i = 0; i < count; i++)
+            json_array_append_new(
+                list, gg_cli_entry_json(&entries[i], sources, gg_cli_run_registry(c->run), file->options, arena));
         json_object_set_new(out, "path", json_string(file->path));
         json_object_set_new(out, "error", gg_cli_error_json(file));
         json_object_set_new(out, "entries", list);
-        json_object_set_new(out, "findings", json_array()); /* a run confirms what it meets: those are sites */
+        json_object_set_new(out, "findings", findings);
         json_array_append_new(c->files, out);
-    } else {
-        json_decref(list);
     }
-    tell_sites(c, file, entries, count, sources, arena);
     gg_sources_free(sources);
     gg_arena_free(arena);
 }
@@ -151,6 +182,8 @@ static void show_summary(const check *c, const gg_cli_file *files, size_t file_c
     printf("%s%zu file%s, %zu entr%s: %zu captured whole, %zu break site%s", style->bold, file_count,
            file_count == 1 ? "" : "s", c->entries, c->entries == 1 ? "y" : "ies", c->captured, c->sites,
            c->sites == 1 ? "" : "s");
+    if (c->certain + c->conditional)
+        printf(", predicted only: %zu certain, %zu conditional", c->certain, c->conditional);
     if (c->ignored) printf(", %zu ignored", c->ignored);
     if (c->without_inputs) printf(", %zu without inputs", c->without_inputs);
     if (c->failures) printf(", %zu could not be run", c->failures);

@@ -123,6 +123,7 @@ json_t *gg_cli_range_json(gg_range range);
 /* The contract's entry, from a decoded one. */
 json_t *gg_cli_entry_json(const gg_entry *entry, gg_sources *sources, const gg_registry *registry,
                           const gg_options *options, gg_arena *arena);
+json_t *gg_cli_finding_json(const gg_prediction *prediction, const gg_text *text);
 json_t *gg_cli_head_json(gg_cli_run *run); /* version, torch, python, interpreter; run may be NULL */
 void gg_cli_print_json(json_t *json_take);
 

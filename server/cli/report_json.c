@@ -89,6 +89,18 @@ json_t *gg_cli_entry_json(const gg_entry *entry, gg_sources *sources, const gg_r
     return out;
 }
 
+json_t *gg_cli_finding_json(const gg_prediction *p, const gg_text *text) {
+    json_t *out = json_object();
+    json_object_set_new(out, "source", json_string("static"));
+    json_object_set_new(out, "certainty", json_string(p->certain ? "certain" : "conditional"));
+    json_object_set_new(out, "id", text_or_null(p->id));
+    json_object_set_new(out, "rule", text_or_null(p->rule));
+    json_object_set_new(out, "range", gg_cli_range_json(gg_text_range(text, p->span, GG_UTF16)));
+    json_object_set_new(out, "message", text_or_null(p->message));
+    json_object_set_new(out, "guard", text_or_null(p->guard));
+    return out;
+}
+
 json_t *gg_cli_head_json(gg_cli_run *run) {
     const gg_worker_info *info = run ? gg_cli_run_info(run) : NULL;
     json_t *out = json_object();

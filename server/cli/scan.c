@@ -63,18 +63,6 @@ static void on_work(uv_work_t *work) {
 
 /* ---- told ---------------------------------------------------------------------------------------------------------------- */
 
-static json_t *finding_json(const gg_prediction *p, const gg_text *text) {
-    json_t *out = json_object();
-    json_object_set_new(out, "source", json_string("static"));
-    json_object_set_new(out, "certainty", json_string(p->certain ? "certain" : "conditional"));
-    json_object_set_new(out, "id", json_stringn(p->id.ptr, p->id.len));
-    json_object_set_new(out, "rule", json_stringn(p->rule.ptr, p->rule.len));
-    json_object_set_new(out, "range", gg_cli_range_json(gg_text_range(text, p->span, GG_UTF16)));
-    json_object_set_new(out, "message", json_stringn(p->message.ptr, p->message.len));
-    json_object_set_new(out, "guard", p->guard.len ? json_stringn(p->guard.ptr, p->guard.len) : json_null());
-    return out;
-}
-
 static void tell(corpus *c, scanned *s) {
     json_t *findings = json_array();
     if (s->file.error) c->failures++;
@@ -90,7 +78,7 @@ static void tell(corpus *c, scanned *s) {
         (p->certain ? c->certain++ : c->conditional++);
         c->fails = c->fails || (p->certain && gg_cli_fails(level));
         if (c->out)
-            json_array_append_new(findings, finding_json(p, s->file.text));
+            json_array_append_new(findings, gg_cli_finding_json(p, s->file.text));
         else
             gg_cli_print_prediction(stdout, p, s->file.text, gg_cli_shown(s->file.path));
     }
