@@ -12,6 +12,7 @@ static const struct option {
     unsigned commands;
 } options[] = {
     {"--json", NULL, "print JSON (docs/json.md)", CHECK | FIX | EXPLAIN | DOCTOR},
+    {"--sarif", NULL, "print SARIF 2.1.0, for code scanning (docs/sarif.md)", CHECK},
     {"--python", "PATH", "the interpreter that has torch and your packages", CHECK | FIX | EXPLAIN | DOCTOR},
     {"--worker-command", "WORDS", "run the worker elsewhere: ssh HOST, srun, docker exec -i NAME (docs/remote.md)",
      CHECK | FIX | DOCTOR},
@@ -175,6 +176,8 @@ static int take(gg_cli_args *a, const char *name, const char *value, gg_error *e
     error = 0;
     if (strcmp(name, "--json") == 0)
         a->json = true;
+    else if (strcmp(name, "--sarif") == 0)
+        a->sarif = true;
     else if (strcmp(name, "--static") == 0)
         a->is_static = true;
     else if (strcmp(name, "--no-cache") == 0)
@@ -281,6 +284,7 @@ int gg_cli_parse(gg_cli_args *out, int argc, char **argv, bool *help, gg_error *
         if (error) return error;
     }
     if (out->diff && out->apply) return gg_fail(err, GG_EPARAMS, "--diff and --apply exclude each other");
+    if (out->json && out->sarif) return gg_fail(err, GG_EPARAMS, "--json and --sarif exclude each other");
     return 0;
 }
 

@@ -9,7 +9,8 @@
 typedef struct check {
     gg_cli_args args;
     gg_cli_run *run;
-    json_t *files; /* JSON report */
+    json_t *files;       /* JSON report */
+    gg_cli_sarif *sarif; /* NULL: none is wanted */
     size_t entries, captured, without_inputs, sites, certain, conditional, ignored;
     size_t failures; /* files and entries that could not be run */
     bool breaks;
@@ -70,9 +71,10 @@ static void tell_site(check *c, const gg_cli_file *file, const gg_site *site, gg
     gg_level level = gg_cli_level_of(file->options, site);
     c->breaks = c->breaks || gg_cli_fails(level);
     c->ignored += site->ignored;
+    if (c->sarif) gg_cli_sarif_site(c->sarif, file->options, site);
     if (level == GG_LEVEL_OFF) return;
     c->sites++;
-    if (c->args.json) return; /* there each entry has its own */
+    if (c->args.json || c->sarif) return; /* in JSON each entry has its own */
     char folder[PATH_MAX] = "";
     if (getcwd(folder, sizeof(folder)) == NULL) folder[0] = '\0';
     gg_cli_print_site(stdout, site, sources, shown_path(file, site, folder, arena), &c->args, NULL);
@@ -99,12 +101,13 @@ static void tell_findings(check *c, gg_cli_file *file, const gg_site_list *sites
         bool ignored = gg_is_ignored(&ignores, p->span, p->id, p->rule);
         if (settled[i] || level == GG_LEVEL_OFF) continue;
         c->ignored += ignored;
+        if (c->sarif) gg_cli_sarif_prediction(c->sarif, file, p, ignored);
         if (ignored) continue;
         (p->certain ? c->certain++ : c->conditional++);
         c->breaks = c->breaks || (p->certain && gg_cli_fails(level));
         if (out)
             json_array_append_new(out, gg_cli_finding_json(p, file->text));
-        else
+        else if (c->sarif == NULL)
             gg_cli_print_prediction(stdout, p, file->text, gg_cli_shown(file->path));
     }
 }
@@ -112,10 +115,14 @@ static void tell_findings(check *c, gg_cli_file *file, const gg_site_list *sites
 /* What is said of a file; entries, findings: NULL when it is said as text. */
 static void tell(check *c, gg_cli_file *file, const gg_entry *entries, size_t count, gg_sources *sources,
                  gg_arena *arena, json_t *findings) {
-    bool text = !c->args.json;
+    bool text = !c->args.json && !c->sarif;
     const gg_registry *registry = gg_cli_run_registry(c->run);
     gg_site_list sites = gg_sites_group(entries, count, sources, registry, arena);
     gg_cli_sort_sites(&sites);
+    if (c->sarif) {
+        gg_cli_sarif_use(c->sarif, registry);
+        gg_cli_sarif_problems(c->sarif, file, entries, count);
+    }
     if (text && file->error) gg_cli_print_error(stdout, file);
     for (size_t i = 0; text && i < count; i++) gg_cli_print_entry_problem(stdout, file, &entries[i]);
     for (size_t i = 0; i < sites.len; i++) tell_site(c, file, &sites.items[i], sources, arena);
@@ -239,20 +246,24 @@ int gg_cli_check(int argc, char **argv) {
         goto cleanup;
     }
     c.files = json_array();
+    if (c.args.sarif) c.sarif = gg_cli_sarif_new();
     gg_cli_capture_all(c.run, files, count, on_file, &c);
+    status = c.failures ? GG_CLI_FAILED : c.breaks && !c.args.never_fail ? GG_CLI_BREAKS : GG_CLI_CLEAN;
     if (c.args.json) {
         json_t *out = gg_cli_head_json(c.run);
         json_object_set(out, "files", c.files);
         gg_cli_print_json(out);
+    } else if (c.sarif) {
+        gg_cli_sarif_print(c.sarif, status);
     } else {
         show_summary(&c, files, count);
     }
-    status = c.failures ? GG_CLI_FAILED : c.breaks && !c.args.never_fail ? GG_CLI_BREAKS : GG_CLI_CLEAN;
 
 cleanup:
     for (size_t i = 0; i < count; i++) gg_cli_file_clear(&files[i]);
     gg_free(files);
     json_decref(c.files);
+    gg_cli_sarif_free(c.sarif);
     gg_cli_run_free(c.run);
     gg_cli_args_clear(&c.args);
     return status;

@@ -23,7 +23,7 @@ typedef struct gg_cli_args {
     gg_cli_names owned;
     const char *python, *stdin_filename;
     const char *out, *values; /* of record */
-    bool json, is_static, fresh, train, diff, apply, never_fail;
+    bool json, sarif, is_static, fresh, train, diff, apply, never_fail;
     unsigned jobs; /* 0: as many as the machine bears */
     gg_remote remote;
 } gg_cli_args;
@@ -126,6 +126,19 @@ json_t *gg_cli_entry_json(const gg_entry *entry, gg_sources *sources, const gg_r
 json_t *gg_cli_finding_json(const gg_prediction *prediction, const gg_text *text);
 json_t *gg_cli_head_json(gg_cli_run *run); /* version, torch, python, interpreter; run may be NULL */
 void gg_cli_print_json(json_t *json_take);
+
+/* SARIF (report_sarif.c): findings are added, then printed. */
+typedef struct gg_cli_sarif gg_cli_sarif;
+gg_cli_sarif *gg_cli_sarif_new(void);
+void gg_cli_sarif_free(gg_cli_sarif *sarif); /* NULL is fine */
+/* Explanations are of this torch from now on (borrowed); NULL changes nothing. */
+void gg_cli_sarif_use(gg_cli_sarif *sarif, const gg_registry *registry);
+/* What settings leave out is left out; what a comment ignores is there, suppressed. */
+void gg_cli_sarif_site(gg_cli_sarif *sarif, const gg_options *options, const gg_site *site);
+void gg_cli_sarif_prediction(gg_cli_sarif *sarif, const gg_cli_file *file, const gg_prediction *prediction,
+                             bool ignored);
+void gg_cli_sarif_problems(gg_cli_sarif *sarif, const gg_cli_file *file, const gg_entry *entries, size_t count);
+void gg_cli_sarif_print(const gg_cli_sarif *sarif, int exit_code);
 
 typedef struct gg_cli_style {
     const char *bold, *red, *yellow, *green, *blue, *dim, *reset;

@@ -22,7 +22,8 @@ struct corpus {
     const gg_cli_args *args;
     scanned *files;
     size_t count, begun, told;
-    json_t *out; /* NULL: text */
+    json_t *out;         /* of --json, … */
+    gg_cli_sarif *sarif; /* of --sarif; both NULL: text */
     size_t certain, conditional, ignored, failures;
     bool fails;
 };
@@ -66,20 +67,21 @@ static void on_work(uv_work_t *work) {
 static void tell(corpus *c, scanned *s) {
     json_t *findings = json_array();
     if (s->file.error) c->failures++;
-    if (s->file.error && c->out == NULL) gg_cli_print_error(stdout, &s->file);
+    if (s->file.error && !c->out && !c->sarif) gg_cli_print_error(stdout, &s->file);
+    if (c->sarif) gg_cli_sarif_problems(c->sarif, &s->file, NULL, 0);
     for (size_t i = 0; i < s->found.len; i++) {
         const gg_prediction *p = &s->found.items[i];
         gg_level level = gg_options_level(s->file.options, p->id, p->rule);
         if (level == GG_LEVEL_OFF) continue;
-        if (gg_is_ignored(&s->ignores, p->span, p->id, p->rule)) {
-            c->ignored++;
-            continue;
-        }
+        bool ignored = gg_is_ignored(&s->ignores, p->span, p->id, p->rule);
+        c->ignored += ignored;
+        if (c->sarif) gg_cli_sarif_prediction(c->sarif, &s->file, p, ignored);
+        if (ignored) continue;
         (p->certain ? c->certain++ : c->conditional++);
         c->fails = c->fails || (p->certain && gg_cli_fails(level));
         if (c->out)
             json_array_append_new(findings, gg_cli_finding_json(p, s->file.text));
-        else
+        else if (c->sarif == NULL)
             gg_cli_print_prediction(stdout, p, s->file.text, gg_cli_shown(s->file.path));
     }
     if (c->out) {
@@ -138,6 +140,7 @@ static void show_summary(const corpus *c) {
 
 int gg_cli_scan(gg_cli_args *args) {
     corpus c = {.args = args, .out = args->json ? json_array() : NULL};
+    if (args->sarif) c.sarif = gg_cli_sarif_new();
     gg_cli_paths paths = {0};
     char threads[16];
     unsigned processors = uv_available_parallelism();
@@ -153,13 +156,17 @@ int gg_cli_scan(gg_cli_args *args) {
     begin_some(&c);
     uv_run(&c.loop, UV_RUN_DEFAULT);
     uv_loop_close(&c.loop);
+    int status = c.failures ? GG_CLI_FAILED : c.fails && !args->never_fail ? GG_CLI_BREAKS : GG_CLI_CLEAN;
     if (args->json) {
         json_t *out = gg_cli_head_json(NULL);
         json_object_set_new(out, "files", c.out);
         gg_cli_print_json(out);
+    } else if (c.sarif) {
+        gg_cli_sarif_print(c.sarif, status);
     } else {
         show_summary(&c);
     }
+    gg_cli_sarif_free(c.sarif);
     gg_free(c.files);
-    return c.failures ? GG_CLI_FAILED : c.fails && !args->never_fail ? GG_CLI_BREAKS : GG_CLI_CLEAN;
+    return status;
 }
