@@ -259,6 +259,7 @@ typedef struct gg_prediction {
     gg_span span;
     bool certain; /* false: when `guard` holds */
     gg_str guard; /* a condition of the program, or words; empty when certain */
+    bool beyond;  /* no break, and so not certain: `id` is the rule's name, `guard` is empty */
     bool in_loop;
     uint32_t order;  /* in which it was found */
     uint64_t serial; /* of one gg_predictor: what has the same serial says the same, wherever it stands */

@@ -23,8 +23,9 @@ void gg_predictions_settle(bool *settled, const gg_prediction_list *list, const 
                            size_t site_count, const gg_prediction_list *captured) {
     for (size_t i = 0; i < list->len; i++) {
         const gg_prediction *one = &list->items[i];
-        settled[i] = is_confirmed(spans[i], sites, site_count) ||
-                     (captured && count_alike(list, i, one) < count_alike(captured, captured->len, one));
+        settled[i] =
+            is_confirmed(spans[i], sites, site_count) ||
+            (captured && !one->beyond && count_alike(list, i, one) < count_alike(captured, captured->len, one));
     }
 }
 

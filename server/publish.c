@@ -59,12 +59,12 @@ json_t *gg_diagnostic_of_site(const gg_document *document, size_t index) {
 json_t *gg_diagnostic_of_prediction(const gg_document *document, size_t index) {
     const gg_prediction *p = &document->predicted->list.items[index];
     gg_arena *arena = gg_arena_new();
-    gg_str said = p->certain ? gg_arena_printf(arena, "%.*s (predicted)", GG_STR_ARG(p->message))
-                             : gg_arena_printf(arena, "%.*s (predicted; only if: %.*s)", GG_STR_ARG(p->message),
-                                               GG_STR_ARG(p->guard));
+    gg_str said = p->guard.len == 0 ? gg_arena_printf(arena, "%.*s (predicted)", GG_STR_ARG(p->message))
+                                    : gg_arena_printf(arena, "%.*s (predicted; only if: %.*s)", GG_STR_ARG(p->message),
+                                                      GG_STR_ARG(p->guard));
     gg_mark mark = {.span = document->predicted->spans[index]};
     json_t *out = base(document, mark, (int)gg_level_of_prediction(document, index), p->id, said);
-    add_link(document->session, out, p->id, arena);
+    if (!p->beyond) add_link(document->session, out, p->id, arena);
     gg_arena_free(arena);
     return out;
 }

@@ -2,13 +2,14 @@
 #include "analysis/predict/predict.h"
 
 static const char *const names[] = {
-    "abs",      "all",        "any",        "bool",      "breakpoint", "bytes", "callable", "complex",
-    "dict",     "dir",        "divmod",     "enumerate", "eval",       "exec",  "filter",   "float",
-    "format",   "frozenset",  "getattr",    "globals",   "hasattr",    "hash",  "id",       "input",
-    "int",      "isinstance", "issubclass", "iter",      "len",        "list",  "locals",   "map",
-    "max",      "min",        "next",       "object",    "open",       "ord",   "pow",      "print",
-    "property", "range",      "repr",       "reversed",  "round",      "set",   "setattr",  "slice",
-    "sorted",   "str",        "sum",        "super",     "tuple",      "type",  "vars",     "zip",
+    "abs",        "all",        "any",         "bool",      "breakpoint", "bytes",        "callable", "complex",
+    "dict",       "dir",        "divmod",      "enumerate", "eval",       "exec",         "filter",   "float",
+    "format",     "frozenset",  "getattr",     "globals",   "hasattr",    "hash",         "id",       "input",
+    "int",        "isinstance", "issubclass",  "iter",      "len",        "list",         "locals",   "map",
+    "max",        "min",        "next",        "object",    "open",       "ord",          "pow",      "print",
+    "__import__", "bytearray",  "classmethod", "compile",   "memoryview", "staticmethod", "property", "range",
+    "repr",       "reversed",   "round",       "set",       "setattr",    "slice",        "sorted",   "str",
+    "sum",        "super",      "tuple",       "type",      "vars",       "zip",
 };
 
 bool gg__is_builtin(gg_str name) {
@@ -102,6 +103,11 @@ gg__value gg__builtin_call(gg__walk *w, const gg__call *call, gg_str name) {
             out.constant = true;
             out.integer = value->item_count;
         }
+        return out;
+    }
+    if (gg_str_is(name, "id") && value && gg__is_tensor(value) && !value->input) {
+        gg__value out = gg__number(GG__INT);
+        out.path = GG_STR("id"); /* see families/builtins.c */
         return out;
     }
     if (gg_str_is(name, "int") || gg_str_is(name, "ord") || gg_str_is(name, "id") || gg_str_is(name, "hash"))

@@ -214,7 +214,13 @@ static gg__value call_instance(gg__walk *w, gg__call *call) {
     const gg__value *object = &call->callee;
     gg_str name = object->object->is_module ? GG_STR("forward") : GG_STR("__call__");
     gg__value method = gg__attribute_of(w, object, name);
-    return method.kind == GG__FUNCTION ? gg__call_function(w, &method, call) : gg__of_kind(GG__UNKNOWN);
+    gg__value out = method.kind == GG__FUNCTION ? gg__call_function(w, &method, call) : gg__of_kind(GG__UNKNOWN);
+    for (const gg__hook *hook = object->object->hooks; hook; hook = hook->next) {
+        gg__argument given[] = {{.value = *object}, {.value = gg__of_kind(GG__SEQUENCE)}, {.value = out}};
+        gg__call run = {.node = call->node, .callee = hook->function, .arguments = given, .count = GG_COUNT(given)};
+        (void)gg__call_value(w, &run);
+    }
+    return out;
 }
 
 /* super().forward(x): the method of a base class of this file. */

@@ -80,6 +80,20 @@ static void hand_on(gg__walk *w) {
             f->scope->items[i].value = handed_on(w, f->scope->items[i].value, 0);
 }
 
+void gg__found_beyond(gg__walk *w, gg__rule rule, TSNode node) {
+    const struct rule_row *row = &rules[rule];
+    gg_span span = gg_node_span(node);
+    for (size_t i = 0; i < w->found.len; i++)
+        if (w->found.items[i].prediction.span.start == span.start && w->found.items[i].prediction.span.end == span.end)
+            return;
+    gg__finding out = {.prediction = {.id = gg_str_from(row->id),
+                                      .rule = gg_str_from(row->name),
+                                      .span = span,
+                                      .beyond = true,
+                                      .message = message_of(w, row, node)}};
+    if (w->found.len < MAX_FOUND) gg_list_push(&w->found, out);
+}
+
 void gg__found(gg__walk *w, gg__rule rule, const char *id, TSNode node, const gg__value *because) {
     if (w->quiet || (w->only_tensors && because == NULL)) return;
     const struct rule_row *row = &rules[rule];

@@ -111,9 +111,9 @@ static gg__value torch_function(gg__walk *w, const gg__call *call, gg_str path) 
     bool deep = gg_str_contains(name, GG_STR(".")) && !gg_str_starts_with(name, GG_STR("special.")) &&
                 !gg_str_starts_with(name, GG_STR("linalg.")) && !gg_str_starts_with(name, GG_STR("fft."));
     gg__result kind = gg__result_of_function(name);
-    if (deep && kind == GG__GIVES_ANY) return gg__of_kind(GG__UNKNOWN);
     if (is_class_name(path) && !gg_str_ends_with(name, GG_STR("Tensor")) && !gg_str_is(name, "Size"))
         return (gg__value){.kind = GG__OBJECT, .path = path};
+    if (deep && kind == GG__GIVES_ANY) return gg__of_kind(GG__UNKNOWN);
     if (gg_str_is(name, "tensor") || gg_str_is(name, "as_tensor") || gg_str_is(name, "full") ||
         gg_str_is(name, "arange"))
         return made_of_data(call, name);
@@ -127,16 +127,27 @@ static bool is_about_types(gg_str name) {
            gg_str_is(name, "errstate") || gg_str_is(name, "ndim") || gg_str_is(name, "shape");
 }
 
+/* np.linspace(0, 1, 4), whatever it is given */
+static bool makes_array(gg_str name) {
+    static const char *const names[] = {"arange",    "array",    "empty",    "eye",      "full",
+                                        "geomspace", "identity", "linspace", "logspace", "ones",
+                                        "repeat",    "tile",     "tri",      "zeros",    "asarray"};
+    for (size_t i = 0; i < GG_COUNT(names); i++)
+        if (gg_str_is(name, names[i])) return true;
+    return gg_str_starts_with(name, GG_STR("random."));
+}
+
 static gg__value call_numpy(const gg__call *call, gg_str path) {
     gg_str name = gg_str_slice(path, 6, path.len);
     if (is_about_types(name)) return gg__of_kind(GG__UNKNOWN);
     gg__value out = gg__of_kind(GG__ARRAY);
-    bool random = gg_str_starts_with(name, GG_STR("random."));
-    out.folded = call->count > 0 && !call->splat && !random;
+    out.folded = call->count > 0 && !call->splat && !makes_array(name);
+    out.constant = !gg_str_starts_with(name, GG_STR("random."));
     for (uint32_t i = 0; i < call->count; i++) {
         const gg__value *given = &call->arguments[i].value;
         if (given->kind != GG__NUMBER && !(given->kind == GG__ARRAY && given->folded)) out.folded = false;
         if (given->kind == GG__UNKNOWN) return gg__of_kind(GG__UNKNOWN);
+        if (gg__is_tensor(given) || (given->kind == GG__ARRAY && !given->constant)) out.constant = false;
     }
     return out;
 }
@@ -160,6 +171,21 @@ static gg__value call_dotted(gg__walk *w, const gg__call *call) {
     if (gg_str_starts_with(path, GG_STR("time.")) || gg_str_starts_with(path, GG_STR("random.")))
         return gg__number(GG__DTYPE_UNKNOWN);
     return gg__of_kind(GG__UNKNOWN);
+}
+
+/* self.layer.register_forward_hook(function), while `self` is made: it runs when `self` is called. */
+static void note_hook(gg__walk *w, const gg__call *call) {
+    const gg__argument *function = gg__argument_at(call, 0, "hook");
+    gg__frame *f = w->frame;
+    while (f && f->self == NULL) f = f->caller;
+    bool forward = gg_str_is(call->callee.path, "register_forward_hook") ||
+                   gg_str_is(call->callee.path, "register_forward_pre_hook");
+    if (!forward || f == NULL || f->self->attributes->born != w->round || w->quiet == 0 || function == NULL ||
+        function->value.kind != GG__FUNCTION)
+        return;
+    gg__hook *hook = GG_ARENA_NEW(w->arena, gg__hook);
+    *hook = (gg__hook){.function = function->value, .next = f->self->hooks};
+    f->self->hooks = hook;
 }
 
 /* self.register_buffer("mask", tensor) */
@@ -194,10 +220,11 @@ gg__value gg__library_call(gg__walk *w, const gg__call *call) {
         return gg__number(GG__INT);
     case GG__ARRAY:
         if (gg_str_is(callee->path, "item")) return gg__number(GG__DTYPE_UNKNOWN);
-        return gg__of_kind(callee->of->folded ? GG__UNKNOWN : GG__ARRAY);
+        return (gg__value){.kind = GG__ARRAY, .constant = callee->of->folded || callee->of->constant};
     case GG__LOGGER:
         return gg__of_kind(GG__NONE);
     case GG__MODULE:
+        note_hook(w, call);
         if (gg_str_is(callee->path, "to") || gg_str_is(callee->path, "eval") || gg_str_is(callee->path, "cuda") ||
             gg_str_is(callee->path, "train") || gg_str_is(callee->path, "float"))
             return *callee->of;
@@ -205,6 +232,7 @@ gg__value gg__library_call(gg__walk *w, const gg__call *call) {
     case GG__INSTANCE:
         if (gg_str_is(callee->path, "register_buffer") || gg_str_is(callee->path, "register_parameter"))
             note_buffer(w, call);
+        note_hook(w, call);
         if (gg_str_is(callee->path, "to") || gg_str_is(callee->path, "eval") || gg_str_is(callee->path, "train"))
             return *callee->of;
         return gg__of_kind(GG__UNKNOWN);

@@ -118,6 +118,14 @@ static gg__value compare(const gg__value *a, const gg__value *b, gg_str op) {
     return gg__number(GG__BOOL);
 }
 
+/* `tensor in [tensor]`, which gives a tensor while compiling; a name may be the very object that is found. */
+static bool is_search(TSNode node, gg_str op, const gg__value *left, const gg__value *right) {
+    if ((!gg_str_is(op, "in") && !gg_str_is(op, "not in")) || right->kind != GG__SEQUENCE) return false;
+    gg__value element = gg__element_of(right);
+    return gg__is_tensor(left) && gg__is_tensor(&element) &&
+           gg__node_of(ts_node_named_child(node, 0)) != GG__NODE_identifier;
+}
+
 /* a < b < c asks for the truth of all but the last comparison. */
 gg__value gg__eval_comparison(gg__walk *w, TSNode node) {
     gg__value left = gg__of_kind(GG__UNKNOWN), out = gg__number(GG__BOOL);
@@ -144,6 +152,7 @@ gg__value gg__eval_comparison(gg__walk *w, TSNode node) {
             if (done++) gg__ask_truth(w, node, &out);
             tell_operator(w, node, op, &left, &right);
             out = compare(&left, &right, op);
+            if (is_search(node, op, &left, &right)) out = gg__tensor(GG__BOOL);
         }
         left = right;
         first = false;

@@ -82,9 +82,16 @@ typedef struct gg__scope {
 typedef struct gg__object {
     TSNode definition;
     gg__scope *attributes;
-    gg__scope *scope; /* where the class was defined */
-    bool is_module;   /* an nn.Module */
+    gg__scope *scope;       /* where the class was defined */
+    struct gg__hook *hooks; /* that its construction registered, on itself or on modules in it */
+    bool is_module;         /* an nn.Module */
 } gg__object;
+
+/* A function that runs when a module is called. */
+typedef struct gg__hook {
+    gg__value function;
+    struct gg__hook *next;
+} gg__hook;
 
 /* A condition that must hold for what is being walked to run. */
 typedef struct gg__guard {
@@ -231,6 +238,10 @@ const gg__argument *gg__argument_at(const gg__call *call, uint32_t position, con
 
 bool gg__is_tensor_type(gg_str annotation); /* torch.Tensor, Optional[Tensor], …; no container */
 
+/* ---- unused.c */
+/* torch.compile() in a statement of the module, whose result nothing can call. */
+void gg__walk_unused_compile(gg__walk *w, gg_str name, const gg__value *statement);
+
 /* ---- found.c */
 void gg__note_eager(gg__walk *w); /* Dynamo leaves the function being walked to Python, from here on */
 
@@ -271,6 +282,8 @@ extern const gg__family *const gg__families[]; /* ends with NULL */
 
 /* Notes a break at `node`.  `id`: NULL for the rule's own.  `because`: the tensor it rests on: where that is never confirmed to be one, it is conditional; NULL: none. */
 void gg__found(gg__walk *w, gg__rule rule, const char *id, TSNode node, const gg__value *because);
+/* Notes what is no break, once at a place. */
+void gg__found_beyond(gg__walk *w, gg__rule rule, TSNode node);
 gg_str gg__text_of(gg__walk *w, TSNode node);
 gg_str gg__node_words(gg__walk *w, TSNode node); /* its text in one line, shortened */
 

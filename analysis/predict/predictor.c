@@ -64,6 +64,21 @@ static void take_uncalled(gg__run *r) {
     }
 }
 
+static void take_unused_compile(gg__run *r) {
+    const gg__statement *statements;
+    uint32_t count = gg__units_statements(r->uses.units, &statements);
+    for (uint32_t i = 0; i < count; i++) {
+        const gg__statement *s = &statements[i];
+        if (!gg_str_contains(gg_node_text(r->walk.tree, s->node), GG_STR("compile("))) continue;
+        gg__source of = {.key = gg__mix(gg__units_get(r->uses.units, s->first)->key, GG__RULE_UNUSED_COMPILE),
+                         .walk = gg__walk_unused_compile,
+                         .value = {.node = s->node}};
+        for (uint32_t k = 0; k < s->count; k++)
+            of.circumstances = gg__mix(of.circumstances, gg__units_get(r->uses.units, s->first + k)->print);
+        gg__take_piece(r, &of);
+    }
+}
+
 static void take_pieces(gg__run *r) {
     static void (*const declared[])(gg__walk *w, gg__definitions *covered) = {gg__walk_yielded, gg__walk_get_inputs,
                                                                               gg__walk_testcases};
@@ -73,7 +88,9 @@ static void take_pieces(gg__run *r) {
     }
     take_undeclared(r, GG__CLASS);
     take_undeclared(r, GG__FUNCTION);
-    if (knows_torch(r->walk.module)) take_uncalled(r);
+    if (!knows_torch(r->walk.module)) return;
+    take_uncalled(r);
+    take_unused_compile(r);
 }
 
 /* What the module's statements, one after the other, make of its names. */

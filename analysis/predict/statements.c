@@ -418,6 +418,8 @@ gg__flow gg__walk_statement(gg__walk *w, TSNode node) {
         [GG__NODE_future_import_statement] = gg__walk_import,
     };
     gg__node type = gg__node_of(node);
+    if (type == GG__NODE_raise_statement || type == GG__NODE_import_statement || type == GG__NODE_import_from_statement)
+        GG__TELL(on_statement, w, node, type);
     if (branching[type]) return branching[type](w, node);
     if (plain[type]) plain[type](w, node);
     if (type == GG__NODE_return_statement) return GG__RETURNS;

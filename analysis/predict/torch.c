@@ -150,6 +150,7 @@ gg__value gg__tensor_method(gg__walk *w, const gg__call *call) {
     if (kind == GG__GIVES_ANY && (keeps_dtype(name) || gg_str_ends_with(name, GG_STR("_")))) kind = GG__GIVES_PLAIN;
     if (gg_str_is(name, "to")) kind = GG__GIVES_PLAIN;
     gg__value out = gg__result_value(w, call, kind, self, 0);
+    if (gg_str_is(name, "data_ptr")) out.path = name; /* see families/builtins.c */
     if (kind == GG__GIVES_PLAIN && gg__is_tensor(&out)) out.zero_dim = false;
     return out;
 }

@@ -124,6 +124,9 @@ gg__value gg__join(gg__value a, gg__value b) {
         out.maybe_none = a.maybe_none || b.maybe_none;
         if (a.of && b.of && a.of->kind == b.of->kind) out.of = a.of;
         return out;
+    case GG__NUMBER:
+        if (!gg_str_equal(a.path, b.path)) out.path = GG_STR_NULL;
+        return out;
     case GG__DOTTED:
     case GG__MODULE:
     case GG__OBJECT:

@@ -130,10 +130,14 @@ void gg_cli_print_prediction(FILE *out, const gg_prediction *p, const gg_text *t
     fprintf(out, "%s%s:%u:%u:%s %s%.*s%s %.*s\n", style->bold, shown_path, at.line + 1, at.character + 1, style->reset,
             p->certain ? style->red : style->yellow, GG_STR_ARG(p->id), style->reset, GG_STR_ARG(p->message));
     print_excerpt(out, p->span, text, style);
-    if (!p->certain) fprintf(out, "%s  = only if:%s %.*s\n", style->dim, style->reset, GG_STR_ARG(p->guard));
+    if (p->guard.len) fprintf(out, "%s  = only if:%s %.*s\n", style->dim, style->reset, GG_STR_ARG(p->guard));
     if (p->in_loop)
         fprintf(out, "%s  = cost:%s in a loop, here or in a caller: that function runs without a graph\n", style->dim,
                 style->reset);
+    if (p->beyond) {
+        fprintf(out, "%s  = predicted; no graph break%s\n\n", style->dim, style->reset);
+        return;
+    }
     fprintf(out, "%s  = predicted (%.*s); more: graphglue-lsp explain %.*s%s\n\n", style->dim, GG_STR_ARG(p->rule),
             GG_STR_ARG(p->id), style->reset);
 }

@@ -8,9 +8,10 @@ static void reply_prediction(gg_session *session, gg_call *call, const gg_findin
     gg_buf said;
     gg_buf_init(&said, MAX_HOVER_BYTES);
     const gg_registry *registry = f ? gg_registry_source_get(f->registry) : NULL;
-    (void)gg_buf_printf(&said, "%.*s%s%.*s.\n\n", GG_STR_ARG(p->message),
-                        p->certain ? "" : ", if this holds: ", GG_STR_ARG(p->guard));
-    if (gg_explain_id(&said, p->id, registry, markdown, NULL) != 0) /* of an id that only torch's registry knows */
+    (void)gg_buf_printf(&said, "%.*s%s%.*s.\n\n", GG_STR_ARG(p->message), p->guard.len ? ", if this holds: " : "",
+                        GG_STR_ARG(p->guard));
+    if (!p->beyond &&
+        gg_explain_id(&said, p->id, registry, markdown, NULL) != 0) /* of an id that only torch's registry knows */
         gg_log(GG_LOG_DEBUG, "no text for %.*s", GG_STR_ARG(p->id));
     gg_call_reply_take(call, json_pack("{s:{s:s, s:s%}}", "contents", "kind", markdown ? "markdown" : "plaintext",
                                        "value", said.ptr, said.len));

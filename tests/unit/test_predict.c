@@ -35,7 +35,8 @@ static void expect(const char *source, const char *expected) {
         unsigned line = gg_text_position(gg_tree_text(tree), p->span.start, GG_UTF8).line + 1;
         found = gg_arena_printf(arena, "%.*s%s%u %.*s%s", GG_STR_ARG(found), found.len ? ", " : "", line,
                                 GG_STR_ARG(p->rule), p->certain ? "" : "?");
-        assert_true(p->message.len > 0 && p->id.len == 6 && p->certain == (p->guard.len == 0));
+        assert_true(p->message.len > 0 && p->certain == (p->guard.len == 0 && !p->beyond));
+        assert_true(p->beyond ? gg_str_equal(p->id, p->rule) : p->id.len == 6);
     }
     if (!gg_str_is(found, expected))
         fail_msg("%s\npredicted: %.*s\nexpected:  %s", source, GG_STR_ARG(found), expected);
@@ -381,6 +382,42 @@ static void test_uncalled_functions(void **state) {
            "5 tensor-condition?");
 }
 
+static void test_hooks_exceptions_and_identity(void **state) {
+    (void)state;
+    expect(
+        "import torch.nn as nn\n\nclass Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n        "
+        "self.l = nn.Linear(4, 4)\n        self.l.register_forward_hook(lambda m, i, o: print(o))\n\n    def "
+        "forward(self, x):\n        return self.l(x)\n",
+        "7 skipped-builtin");
+    expect(FORWARD("        raise ValueError('bad')\n"), "11 raise");
+    expect(FORWARD("        raise NotImplementedError\n"), "");
+    expect(FORWARD("        if self.training:\n            raise ValueError('bad')\n        return x\n"), "");
+    expect(
+        FORWARD(
+            "        try:\n            import fast\n            return fast.f(x)\n        except ImportError:\n       "
+            "     return x\n"),
+        "12 missing-import?");
+    expect(FORWARD("        y = x * 2\n        return y if id(y) == id(x) or y.data_ptr() == x.data_ptr() else x\n"),
+           "12 identity, 12 identity?");
+}
+
+/* No graph breaks, and worth a word. */
+static void test_beyond_breaks(void **state) {
+    (void)state;
+    expect(
+        "import numpy as np\n" FORWARD("        return x + torch.from_numpy(np.random.rand(4)) + np.random.rand()\n"),
+        "12 numpy-random?, 12 numpy");
+    expect("import torch\nfrom torch import compile\n\ndef f(x):\n    return x\n\ntorch.compile(f)\nfast = "
+           "torch.compile(f)\nmake = torch.compile(dynamic=True)\n\ndef main():\n    compile(f)\n    g = "
+           "torch.compile(f)\n    h = "
+           "compile(f)\n    return h\n",
+           "7 unused-compile?, 12 unused-compile?, 13 unused-compile?");
+    expect("import re\n\nre.compile('a')\n", "");
+    expect("import torch\n\ndef main(f):\n    for _ in range(2):\n        if _:\n            g(1)\n        g = "
+           "torch.compile(f)\n",
+           "");
+}
+
 /* Half of a program, nonsense, deep nests and many calls end soon, and say nothing wrong. */
 static void test_odd_programs(void **state) {
     (void)state;
@@ -422,6 +459,8 @@ int main(void) {
         cmocka_unit_test(test_sizes),
         cmocka_unit_test(test_likely_messages),
         cmocka_unit_test(test_uncalled_functions),
+        cmocka_unit_test(test_hooks_exceptions_and_identity),
+        cmocka_unit_test(test_beyond_breaks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

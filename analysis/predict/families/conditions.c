@@ -43,6 +43,16 @@ static const gg__call_row rows[] = {
     {"__contains__", "GB0124", GG__RULE_ITEM, GG__OF_TENSOR},
 };
 
+/* `tensor in [tensor]`: the very same object is found without a comparison. */
+static void find_in_sequence(gg__walk *w, TSNode node, const gg__value *left) {
+    const gg__guard *outer = w->guard;
+    gg__guard guard = {.text = GG_STR("it is not the first of them"), .unlikely = outer && outer->unlikely};
+    if (gg__node_of(ts_node_named_child(node, 0)) != GG__NODE_identifier) return; /* its result is a tensor */
+    if (outer == NULL) w->guard = &guard;
+    gg__found(w, GG__RULE_ANY_ALL, NULL, node, left);
+    w->guard = outer;
+}
+
 /* `1 in tensor`, `tensor in [tensor]` */
 static void on_operator(gg__walk *w, TSNode node, gg_str op, const gg__value *left, const gg__value *right) {
     if (!gg_str_is(op, "in") && !gg_str_is(op, "not in")) return;
@@ -50,7 +60,7 @@ static void on_operator(gg__walk *w, TSNode node, gg_str op, const gg__value *le
     if (gg__is_tensor(right))
         gg__found(w, GG__RULE_ITEM, NULL, node, right);
     else if (right->kind == GG__SEQUENCE && gg__is_tensor(&element) && gg__is_tensor(left))
-        gg__found(w, GG__RULE_ANY_ALL, NULL, node, left);
+        find_in_sequence(w, node, left);
 }
 
 static void on_call(gg__walk *w, const gg__call *call) {
@@ -60,13 +70,15 @@ static void on_call(gg__walk *w, const gg__call *call) {
     const gg__argument *first = gg__argument_at(call, 0, NULL);
     if (first == NULL) return;
     gg__value element = gg__element_of(&first->value);
+    bool any = gg_str_is(name, "any") || gg_str_is(name, "all");
+    for (uint32_t i = 0; any && !gg__is_tensor(&element) && first->value.items && i < first->value.item_count; i++)
+        element = first->value.items[i];
     if (!gg__is_tensor(&element)) return;
-    bool sequence = first->value.kind == GG__SEQUENCE;
-    if (gg_str_is(name, "any") || gg_str_is(name, "all"))
+    if (any)
         gg__found(w, GG__RULE_ANY_ALL, NULL, call->node, &element);
-    else if (sequence && gg_str_is(name, "sorted"))
-        gg__found(w, GG__RULE_ORDER, NULL, call->node, &element);
-    else if (sequence && (gg_str_is(name, "min") || gg_str_is(name, "max")) && gg__argument_at(call, UINT32_MAX, "key"))
+    else if (gg_str_is(name, "sorted"))
+        gg__found(w, GG__RULE_ORDER, gg__is_tensor(&first->value) ? "GB0059" : NULL, call->node, &element);
+    else if ((gg_str_is(name, "min") || gg_str_is(name, "max")) && gg__argument_at(call, UINT32_MAX, "key"))
         gg__found(w, GG__RULE_ORDER, "GB0193", call->node, &element);
 }
 

@@ -1,9 +1,10 @@
-/* Messages: print, logging, warnings. */
+/* Messages: logging, warnings. */
 #include "analysis/predict/predict.h"
 
 static bool is_log_method(gg_str name) {
-    static const char *const names[] = {"debug",     "info", "warning", "error",        "critical",
-                                        "exception", "log",  "warn",    "warning_once", "isEnabledFor"};
+    static const char *const names[] = {
+        "debug", "info",         "warning",      "error",    "critical",          "exception",  "log",
+        "warn",  "warning_once", "isEnabledFor", "setLevel", "getEffectiveLevel", "hasHandlers"};
     for (size_t i = 0; i < GG_COUNT(names); i++)
         if (gg_str_is(name, names[i])) return true;
     return false;
@@ -22,14 +23,8 @@ static void on_call(gg__walk *w, const gg__call *call) {
     if (gg_str_starts_with(path, GG_STR("logging.")) && is_log_method(gg_str_slice(path, 8, path.len)))
         log_found(w, call, GG__RULE_LOGGING, NULL);
     if (gg_str_is(path, "logging.getLogger")) log_found(w, call, GG__RULE_LOGGING, "GB6215");
-    if (gg_str_is(path, "warnings.warn") || gg_str_is(path, "warnings.simplefilter") ||
-        gg_str_is(path, "warnings.filterwarnings"))
+    if (gg_str_starts_with(path, GG_STR("warnings.")) && !gg_str_is(path, "warnings.catch_warnings"))
         log_found(w, call, GG__RULE_WARNING, NULL);
-    static const char *const builtins[] = {"print", "input", "breakpoint", "open", "eval", "exec", "globals", "dir"};
-    if (!gg_str_starts_with(path, GG_STR("builtins."))) return;
-    for (size_t i = 0; i < GG_COUNT(builtins); i++)
-        if (gg_str_is(gg_str_slice(path, 9, path.len), builtins[i]))
-            gg__found(w, GG__RULE_BUILTIN, NULL, call->node, NULL);
 }
 
 const gg__family gg__family_messages = {.on_call = on_call};

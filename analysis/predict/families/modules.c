@@ -35,6 +35,15 @@ static bool has_parameters(gg_str path) {
     return false;
 }
 
+/* nn.LayerNorm(4, elementwise_affine=False): nothing is learnt. */
+static bool is_bare_norm(const gg__call *call) {
+    for (uint32_t i = 0; i < call->count; i++)
+        if (gg_str_ends_with(call->arguments[i].name, GG_STR("affine")) &&
+            gg__truth_of(&call->arguments[i].value) == GG__FALSE)
+            return true;
+    return false;
+}
+
 static void on_call(gg__walk *w, const gg__call *call) {
     const gg__value *callee = &call->callee;
     if (callee->kind == GG__MODULE && gg__is_recurrent(callee->path)) {
@@ -43,7 +52,10 @@ static void on_call(gg__walk *w, const gg__call *call) {
     }
     if (callee->kind == GG__MODULE && gg_str_starts_with(callee->path, GG_STR("torch.jit.")))
         gg__found(w, GG__RULE_SCRIPTED, gg_str_is(callee->path, "torch.jit.trace") ? "GB0008" : NULL, call->node, NULL);
-    if (callee->kind == GG__DOTTED && has_parameters(callee->path))
+    const gg__argument *given = gg__argument_at(call, 0, "data");
+    bool of_input = gg_str_ends_with(callee->path, GG_STR(".Parameter")) && given && gg__is_tensor(&given->value) &&
+                    given->value.input; /* it stays a graph input */
+    if (callee->kind == GG__DOTTED && has_parameters(callee->path) && !of_input && !is_bare_norm(call))
         gg__found(w, GG__RULE_CONSTRUCTION, NULL, call->node, NULL);
     if (callee->kind == GG__FUNCTION) {
         TSNode parent = ts_node_parent(callee->node);

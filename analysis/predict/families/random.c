@@ -2,21 +2,26 @@
 #include "analysis/predict/families/table.h"
 
 static const gg__call_row rows[] = {
-    {"random.random", NULL, GG__RULE_SKIPPED, 0},
-    {"random.choice", NULL, GG__RULE_SKIPPED, 0},
-    {"random.choices", NULL, GG__RULE_SKIPPED, 0},
-    {"random.shuffle", NULL, GG__RULE_SKIPPED, 0},
-    {"random.sample", NULL, GG__RULE_SKIPPED, 0},
-    {"random.seed", NULL, GG__RULE_SKIPPED, 0},
-    {"random.gauss", NULL, GG__RULE_SKIPPED, 0},
+    {"random.randint", NULL, GG__RULE_SKIPPED, GG__TRACED},
+    {"random.randrange", NULL, GG__RULE_SKIPPED, GG__TRACED},
+    {"random.uniform", NULL, GG__RULE_SKIPPED, GG__TRACED},
+    {"random.Random", NULL, GG__RULE_SKIPPED, GG__TRACED},
+    {"random.*", NULL, GG__RULE_SKIPPED, 0},
     {"torch.Generator", NULL, GG__RULE_GENERATOR, 0},
     {"torch.manual_seed", NULL, GG__RULE_SKIPPED, 0},
-    {"torch.seed", NULL, GG__RULE_SKIPPED, 0},
+    {"torch.random.get_rng_state", NULL, GG__RULE_SKIPPED, 0},
+    {"torch.random.set_rng_state", NULL, GG__RULE_SKIPPED, 0},
+    {"torch.random.manual_seed", NULL, GG__RULE_SKIPPED, 0},
     {"torch.get_rng_state", NULL, GG__RULE_SKIPPED, 0},
     {"torch.set_rng_state", NULL, GG__RULE_SKIPPED, 0},
     {"random_", "GB0107", GG__RULE_GENERATOR, GG__OF_TENSOR},
     {"torch.Generator.*", "GB7650", GG__RULE_GENERATOR, GG__OF_OBJECT},
 };
+
+/* **{'from': 0}: the only way to name it, since `from` is a word of Python's own. */
+static bool names_from(gg_str text) {
+    return gg_str_contains(text, GG_STR("'from'")) || gg_str_contains(text, GG_STR("\"from\""));
+}
 
 static void on_call(gg__walk *w, const gg__call *call) {
     gg__find_row(w, call, rows, GG_COUNT(rows));
@@ -25,6 +30,8 @@ static void on_call(gg__walk *w, const gg__call *call) {
     bool method = call->callee.kind == GG__METHOD && gg__is_tensor(call->callee.of);
     if ((torch || method) && generator && generator->value.kind == GG__OBJECT)
         gg__found(w, GG__RULE_GENERATOR, "GB0055", call->node, NULL);
+    if (method && call->splat && gg_str_is(call->callee.path, "uniform_") && names_from(gg__text_of(w, call->node)))
+        gg__found(w, GG__RULE_GENERATOR, "GB0110", call->node, call->callee.of);
 }
 
 /* random.randint(0, 3) is traced, but not a branch on it. */

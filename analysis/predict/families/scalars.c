@@ -30,8 +30,6 @@ static void on_function(gg__walk *w, const gg__call *call, gg_str path) {
         return;
     }
     if (gg_str_is(path, "builtins.round") && value) gg__found(w, GG__RULE_ITEM, "GB6270", call->node, value);
-    if (gg_str_is(path, "torch.tensor_split") && call->count > 1 && gg__is_tensor(&call->arguments[1].value))
-        gg__found(w, GG__RULE_MATH, NULL, call->node, &call->arguments[1].value);
     if (gg_str_is(path, "builtins.range") || gg_str_is(path, "builtins.complex")) {
         for (uint32_t i = 0; i < call->count; i++)
             if (gg__is_tensor(&call->arguments[i].value)) {

@@ -28,20 +28,31 @@ static void on_call(gg__walk *w, const gg__call *call) {
     if (self == NULL) return;
     bool found = is_listed(name) || gg_str_is(name, "ctc_loss");
     if (gg_str_is(name, "where")) found = first == 1 && call->count == 1 && !call->splat;
+    if (gg_str_is(name, "lstsq") || gg_str_is(name, "linalg.lstsq")) found = true;
     if (gg_str_is(name, "repeat_interleave")) {
         const gg__argument *repeats = gg__argument_at(call, first, "repeats");
         const gg__argument *size = gg__argument_at(call, 99, "output_size");
-        found = repeats && gg__is_tensor(&repeats->value) && size == NULL;
+        found = size == NULL && (repeats ? gg__is_tensor(&repeats->value) : first == 1);
     }
     if (gg_str_is(name, "one_hot")) {
         const gg__argument *classes = gg__argument_at(call, first, "num_classes");
-        found = first == 1 && classes == NULL && !call->splat;
+        bool asked = classes && classes->value.constant && classes->value.integer == -1;
+        found = first == 1 && (classes == NULL || asked) && !call->splat;
     }
     if (found) gg__found(w, GG__RULE_DYNAMIC_SHAPE, gg_str_is(name, "one_hot") ? "GB0246" : NULL, call->node, self);
 }
 
+/* x[[True, False]] */
+static bool is_mask(const gg__value *index) {
+    return index->kind == GG__SEQUENCE && index->of && index->of->kind == GG__NUMBER && index->of->dtype == GG__BOOL;
+}
+
 /* x[mask] that is read, or written with a tensor of as many elements. */
 static void on_subscript(gg__walk *w, TSNode node, const gg__value *object, const gg__value *index, bool store) {
+    if (!store && gg__is_tensor(object) && is_mask(index)) {
+        gg__found(w, GG__RULE_DYNAMIC_SHAPE, NULL, node, object);
+        return;
+    }
     bool indexed = gg__is_tensor(object) || object->kind == GG__UNKNOWN; /* what else takes a mask as index? */
     if (store || !indexed || !gg__is_tensor(index) || index->dtype != GG__BOOL || index->zero_dim) return;
     gg__found(w, GG__RULE_DYNAMIC_SHAPE, NULL, node, index);

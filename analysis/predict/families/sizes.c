@@ -15,11 +15,12 @@ static const struct {
     const char *name;
     uint32_t numbers;
 } operations[] = {
-    {"chunk", 2},     {"cumprod", 1},   {"cumsum", 1},    {"expand", 9},    {"flatten", 2},     {"movedim", 2},
-    {"narrow", 3},    {"new_empty", 9}, {"new_full", 1},  {"new_ones", 9},  {"new_zeros", 9},   {"one_hot", 1},
-    {"pad", 1},       {"permute", 9},   {"repeat", 9},    {"reshape", 9},   {"roll", 2},        {"select", 1},
-    {"split", 2},     {"squeeze", 1},   {"topk", 2},      {"transpose", 2}, {"tril", 1},        {"triu", 1},
-    {"unflatten", 2}, {"unfold", 3},    {"unsqueeze", 1}, {"view", 9},      {"interpolate", 2}, {"dropout", 1},
+    {"chunk", 2},   {"cumprod", 1},   {"cumsum", 1},   {"expand", 9},    {"flatten", 2},      {"movedim", 2},
+    {"narrow", 3},  {"new_empty", 9}, {"new_full", 1}, {"new_ones", 9},  {"new_zeros", 9},    {"one_hot", 1},
+    {"pad", 1},     {"permute", 9},   {"repeat", 9},   {"reshape", 9},   {"roll", 2},         {"select", 1},
+    {"split", 2},   {"squeeze", 1},   {"topk", 2},     {"transpose", 2}, {"tensor_split", 1}, {"tril", 1},
+    {"triu", 1},    {"unflatten", 2}, {"unfold", 3},   {"unsqueeze", 1}, {"view", 9},         {"interpolate", 2},
+    {"dropout", 1},
 };
 
 static bool is_computed(const gg__value *value) {

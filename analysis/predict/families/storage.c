@@ -2,6 +2,11 @@
 #include "analysis/predict/families/table.h"
 
 static const gg__call_row rows[] = {
+    {"resize_", "GB0148", GG__RULE_STORAGE, GG__OF_TENSOR | GG__ON_INPUT},
+    {"resize_as_", "GB0148", GG__RULE_STORAGE, GG__OF_TENSOR | GG__ON_INPUT},
+    {"set_", "GB0148", GG__RULE_STORAGE, GG__OF_TENSOR | GG__ON_INPUT},
+    {"detach_", "GB0148", GG__RULE_STORAGE, GG__OF_TENSOR | GG__ON_INPUT},
+    {"swapdims_", "GB0148", GG__RULE_STORAGE, GG__OF_TENSOR | GG__ON_INPUT},
     {"resize_", NULL, GG__RULE_STORAGE, GG__OF_TENSOR},
     {"resize_as_", "GB0127", GG__RULE_STORAGE, GG__OF_TENSOR},
     {"share_memory_", "GB0117", GG__RULE_STORAGE, GG__OF_TENSOR},
@@ -9,6 +14,10 @@ static const gg__call_row rows[] = {
     {"map_", "GB0055", GG__RULE_STORAGE, GG__OF_TENSOR},
     {"to_mkldnn", "GB0087", GG__RULE_STORAGE, GG__OF_TENSOR},
     {"to_sparse", "GB0015", GG__RULE_STORAGE, GG__OF_TENSOR},
+    {"to_sparse_csr", "GB0277", GG__RULE_STORAGE, GG__OF_TENSOR},
+    {"torch.sparse_csr_tensor", "GB0015", GG__RULE_STORAGE, 0},
+    {"torch.nested.nested_tensor", "GB0090", GG__RULE_STORAGE, GG__STRIDED},
+    {"torch.nested.as_nested_tensor", "GB0090", GG__RULE_STORAGE, GG__STRIDED},
     {"torch.sparse_coo_tensor", "GB0015", GG__RULE_STORAGE, 0},
     {"t_", "GB0148", GG__RULE_STORAGE, GG__OF_TENSOR | GG__ON_INPUT},
     {"unsqueeze_", "GB0148", GG__RULE_STORAGE, GG__OF_TENSOR | GG__ON_INPUT},

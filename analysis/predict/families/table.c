@@ -26,6 +26,14 @@ static const gg__value *argument_of(const gg__call *call, unsigned flags) {
     return NULL;
 }
 
+static bool has_array(const gg__call *call) {
+    for (uint32_t i = 0; i < call->count; i++) {
+        const gg__value *value = &call->arguments[i].value;
+        if (gg__is_tensor(value) || (value->kind == GG__ARRAY && !value->folded)) return true;
+    }
+    return false;
+}
+
 void gg__find_row(gg__walk *w, const gg__call *call, const gg__call_row *rows, size_t count) {
     enum { RECEIVERS = GG__OF_TENSOR | GG__OF_MODULE | GG__OF_ARRAY | GG__OF_OBJECT };
     if (call->callee.kind != GG__METHOD && call->callee.kind != GG__DOTTED) return;
@@ -45,7 +53,10 @@ void gg__find_row(gg__walk *w, const gg__call *call, const gg__call_row *rows, s
             operand = argument_of(call, row->flags);
             if (operand == NULL) continue;
         }
-        gg__found(w, row->rule, row->id, call->node, operand && gg__is_tensor(operand) ? operand : NULL);
+        if ((row->flags & GG__STRIDED) && gg__argument_at(call, UINT32_MAX, "layout")) continue;
+        if ((row->flags & GG__WITH_ARRAY) && !has_array(call)) continue;
+        if ((row->flags & GG__TRACED) == 0)
+            gg__found(w, row->rule, row->id, call->node, operand && gg__is_tensor(operand) ? operand : NULL);
         return;
     }
 }

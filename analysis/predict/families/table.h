@@ -13,6 +13,9 @@ enum {
     GG__WITH_TENSOR = 32, /* some argument is a tensor */
     GG__WITH_MODULE = 64, /* … or a module */
     GG__BARE = 128,       /* no argument is given */
+    GG__STRIDED = 1024,   /* no layout is given */
+    GG__WITH_ARRAY = 512, /* some argument is an array that the graph computes, or a tensor */
+    GG__TRACED = 256,     /* nothing is found: Dynamo traces it, unlike what a row behind it says of others */
 };
 
 typedef struct gg__call_row {

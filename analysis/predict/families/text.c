@@ -7,14 +7,25 @@ static void on_call(gg__walk *w, const gg__call *call) {
     gg_str path = call->callee.path;
     bool tensor = gg__is_tensor(&first->value);
     if (tensor && (gg_str_is(path, "builtins.str") || gg_str_is(path, "builtins.repr")))
-        gg__found(w, GG__RULE_STRING, NULL, call->node, &first->value);
+        gg__found(w, GG__RULE_STRING, gg_str_is(path, "builtins.repr") ? "GB0569" : NULL, call->node, &first->value);
+    if (first->value.kind == GG__ARRAY && !first->value.folded && gg_str_is(path, "builtins.str"))
+        gg__found(w, GG__RULE_STRING, NULL, call->node, NULL);
     if (first->value.kind == GG__STRING && first->value.from_data && gg_str_is(path, "builtins.len"))
         gg__found(w, GG__RULE_STRING, "GB0088", call->node, NULL);
 }
 
 static void on_operator(gg__walk *w, TSNode node, gg_str op, const gg__value *left, const gg__value *right) {
-    if (gg_str_is(op, "%") && left->kind == GG__STRING && gg__is_tensor(right))
-        gg__found(w, GG__RULE_STRING, "GB0208", node, right);
+    if ((gg_str_is(op, "==") || gg_str_is(op, "!=")) && (left->kind == GG__STRING && left->from_data))
+        gg__found(w, GG__RULE_STRING, "GB9648", node, NULL);
+    if (!gg_str_is(op, "%") || left->kind != GG__STRING) return;
+    bool digits =
+        gg_str_contains(gg__text_of(w, node), GG_STR("%d")) || gg_str_contains(gg__text_of(w, node), GG_STR("%f"));
+    if (gg__is_tensor(right)) gg__found(w, GG__RULE_STRING, digits ? "GB0033" : "GB0208", node, right);
+    for (uint32_t i = 0; right->kind == GG__SEQUENCE && right->items && i < right->item_count; i++)
+        if (gg__is_tensor(&right->items[i])) {
+            gg__found(w, GG__RULE_STRING, "GB0088", node, &right->items[i]);
+            return;
+        }
 }
 
 const gg__family gg__family_text = {.on_call = on_call, .on_operator = on_operator};
