@@ -29,6 +29,7 @@ gg_text *gg_document_text(gg_document *document) {
 }
 
 void gg_document_dirty(gg_document *document) {
+    if (!document->dirty) document->dirty_since_ms = uv_now(&document->session->loop);
     document->dirty = true;
     document->generation = ++document->session->revisions;
     uv_timer_t *flush = &document->session->flush;

@@ -74,10 +74,12 @@ typedef struct gg_document {
     uint64_t generation;          /* of findings and marks together: names a pull result */
     uint64_t findings_generation; /* of findings: dates a code action */
     bool dirty;                   /* must be published */
+    uint64_t dirty_since_ms;      /* uv_now's */
     bool closed;
     struct gg_capture *capture;
     struct gg_predicted *predicted; /* predictions.h; NULL: none yet */
     struct gg_prediction_job *prediction;
+    gg_predictor *predictor; /* the job has it while there is one */
     uint64_t predicted_revision;
     bool fresh;         /* the next capture is to run, whatever is stored */
     bool capture_again; /* when the one that runs, or the question for settings, is done */

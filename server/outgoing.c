@@ -14,18 +14,25 @@ struct gg_outgoing {
 };
 
 void gg_send_take(gg_session *session, json_t *message_take) {
-    if (session->transport == NULL) { /* the session ended; what still finishes has nobody to tell */
-        json_decref(message_take);
-        return;
-    }
-    gg_buf out;
-    gg_buf_init(&out, GG_MAX_MESSAGE_BYTES);
+    gg_send_with_take(session, message_take, GG_STR_NULL);
+}
+
+void gg_send_with_take(gg_session *session, json_t *message_take, gg_str array) {
+    gg_buf head, tail;
     gg_error err = {0};
-    if (gg_frame_write(&out, message_take, &err) == 0)
-        gg_transport_write(session->transport, gg_buf_str(&out));
-    else
+    gg_buf_init(&head, GG_MAX_MESSAGE_BYTES);
+    gg_buf_init(&tail, GG_MAX_MESSAGE_BYTES);
+    int error = session->transport == NULL
+                    ? GG_ECANCELED /* the session ended; what still finishes has nobody to tell */
+                : array.len == 0 ? gg_frame_write(&head, message_take, &err)
+                                 : gg_frame_write_around(&head, &tail, message_take, array, &err);
+    gg_str parts[] = {gg_buf_str(&head), array, gg_buf_str(&tail)};
+    if (error == 0)
+        gg_transport_write(session->transport, parts, GG_COUNT(parts));
+    else if (session->transport)
         gg_log(GG_LOG_ERROR, "%s", err.message);
-    gg_buf_clear(&out);
+    gg_buf_clear(&head);
+    gg_buf_clear(&tail);
     json_decref(message_take);
 }
 
@@ -35,11 +42,15 @@ static bool may_speak(const gg_session *session) {
 }
 
 void gg_notify_take(gg_session *session, const char *method, json_t *params_take) {
+    gg_notify_with_take(session, method, params_take, GG_STR_NULL);
+}
+
+void gg_notify_with_take(gg_session *session, const char *method, json_t *params_take, gg_str array) {
     if (!may_speak(session)) {
         json_decref(params_take);
         return;
     }
-    gg_send_take(session, gg_message_notification_take(method, params_take));
+    gg_send_with_take(session, gg_message_notification_take(method, params_take), array);
 }
 
 static void on_closed(uv_handle_t *handle) {

@@ -11,8 +11,9 @@ typedef struct gg_prediction_job {
     gg_document *document; /* NULL: closed, or wholly changed */
     gg_parse_input parse;
     gg_tree *tree;
+    gg_predictor *predictor; /* the document's */
+    gg_predictions *found;
     gg_arena *arena;
-    gg_prediction_list list;
     gg_ignore_list ignores;
     gg_noted_list changes; /* of the text, since it was begun */
     uint64_t revision;
@@ -27,17 +28,20 @@ static void predict(void *data) {
     gg_error err = {0};
     j->arena = gg_arena_new();
     if (gg_parse_input_run(&j->parse, &j->tree, &err) != 0) return;
-    if (j->predicts) j->list = gg_predict(j->tree, j->arena);
+    if (j->predicts) j->found = gg_predictor_run(j->predictor, j->tree);
     j->ignores = gg_ignores_of(j->tree, j->arena);
 }
 
 static void free_predicted(gg_predicted *p) {
     if (p == NULL) return;
+    for (size_t i = 0; i < p->count; i++) gg_free(p->wires[i].text);
+    gg_free(p->wires);
     gg_free(p->spans);
     gg_free(p->gone);
     gg_free(p->settled);
     gg_free(p->ignored);
     gg_arena_free(p->arena);
+    gg_predictions_free(p->found);
     gg_free(p);
 }
 
@@ -60,15 +64,20 @@ static size_t shown_count(const gg_predicted *p) {
 
 static gg_predicted *take(job *j) {
     gg_predicted *p = gg_calloc(1, sizeof(gg_predicted));
-    *p = (gg_predicted){.arena = j->arena,
-                        .list = j->list,
+    gg_prediction_list list = gg_predictions_list(j->found);
+    *p = (gg_predicted){.found = j->found,
+                        .list = list,
+                        .count = list.len,
+                        .arena = j->arena,
                         .ignores = j->ignores,
                         .predicts = j->predicts,
-                        .spans = gg_calloc(j->list.len, sizeof(gg_span)),
-                        .gone = gg_calloc(j->list.len, sizeof(bool)),
-                        .settled = gg_calloc(j->list.len, sizeof(bool)),
-                        .ignored = gg_calloc(j->list.len, sizeof(bool))};
+                        .wires = gg_calloc(list.len, sizeof(gg_wire)),
+                        .spans = gg_calloc(list.len, sizeof(gg_span)),
+                        .gone = gg_calloc(list.len, sizeof(bool)),
+                        .settled = gg_calloc(list.len, sizeof(bool)),
+                        .ignored = gg_calloc(list.len, sizeof(bool))};
     j->arena = NULL;
+    j->found = NULL;
     for (size_t i = 0; i < p->list.len; i++) {
         const gg_prediction *one = &p->list.items[i];
         p->spans[i] = one->span;
@@ -86,7 +95,30 @@ static bool matters(const gg_document *document) {
 
 static void tell(gg_document *document) {
     gg_document_dirty(document);
-    gg_ask_to_pull(document->session);
+    if (!gg_pull_awaits(document)) gg_ask_to_pull(document->session);
+}
+
+/* What both say and has been written goes out again as it is. */
+static void hand_wires(gg_predicted *from, gg_predicted *to) {
+    uint32_t mask = 15;
+    while (mask < from->count * 2) mask = mask * 2 + 1;
+    uint32_t *index = gg_calloc(mask + 1, sizeof(uint32_t));
+    for (uint32_t i = 0; i < from->count; i++) {
+        uint32_t slot = (uint32_t)from->list.items[i].serial & mask;
+        while (index[slot]) slot = (slot + 1) & mask;
+        index[slot] = i + 1;
+    }
+    for (uint32_t i = 0; i < to->count; i++) {
+        const gg_prediction *now = &to->list.items[i];
+        for (uint32_t slot = (uint32_t)now->serial & mask; index[slot]; slot = (slot + 1) & mask) {
+            const gg_prediction *was = &from->list.items[index[slot] - 1];
+            if (was->serial != now->serial) continue;
+            to->wires[i] = from->wires[index[slot] - 1];
+            from->wires[index[slot] - 1].text = NULL;
+            break;
+        }
+    }
+    gg_free(index);
 }
 
 static void on_predicted(void *data) {
@@ -96,15 +128,22 @@ static void on_predicted(void *data) {
         document->prediction = NULL;
         bool before = matters(document);
         gg_document_offer_tree(document, j->tree);
-        free_predicted(document->predicted);
+        document->predictor = j->predictor;
+        j->predictor = NULL;
         bool wanted = gg_options_of(document)->predict;
-        if (!wanted) j->list.len = 0;
-        document->predicted = take(j);
+        gg_predicted *predicted = take(j);
+        if (!wanted) predicted->list.len = 0;
+        if (document->predicted) hand_wires(document->predicted, predicted);
+        free_predicted(document->predicted);
+        document->predicted = predicted;
         document->predicted_revision = j->predicts || !wanted ? j->revision : 0;
         gg__predictions_settle(document);
         if (before || matters(document)) tell(document);
         gg_predictions_update(j->session);
+        gg_publish_soon(j->session);
     }
+    gg_predictor_free(j->predictor);
+    gg_predictions_free(j->found);
     gg_parse_input_clear(j->session, &j->parse);
     gg_tree_drop(j->session, &j->tree);
     gg_list_clear(&j->changes);
@@ -119,15 +158,21 @@ static void start(gg_document *document) {
                .revision = document->revision,
                .predicts = gg_options_of(document)->predict};
     j->parse = gg_parse_input_of(document, &j->canceled);
+    j->predictor = document->predictor ? document->predictor : gg_predictor_new();
+    document->predictor = NULL;
     document->prediction = j;
     gg_job_start(document->session, predict, on_predicted, j);
+}
+
+bool gg_prediction_is_due(const gg_document *d) {
+    if (!d->python || d->lost || d->predicted_revision == d->revision) return false;
+    return d->findings || !gg_options_known(d) || gg_options_of(d)->predict;
 }
 
 void gg_predictions_update(gg_session *session) {
     for (size_t i = 0; i < session->documents.len; i++) {
         gg_document *d = session->documents.items[i];
-        if (!gg_options_known(d) || (d->findings == NULL && !gg_options_of(d)->predict)) continue;
-        if (d->python && !d->lost && d->prediction == NULL && d->predicted_revision != d->revision) start(d);
+        if (d->prediction == NULL && gg_options_known(d) && gg_prediction_is_due(d)) start(d);
     }
 }
 
@@ -154,6 +199,8 @@ void gg__predictions_clear(gg_document *document) {
         atomic_store(&document->prediction->canceled, true);
     }
     document->prediction = NULL;
+    gg_predictor_free(document->predictor);
+    document->predictor = NULL;
     free_predicted(document->predicted);
     document->predicted = NULL;
     document->predicted_revision = 0;

@@ -7,10 +7,20 @@
 
 struct gg_session;
 
+/* A prediction as it went out last. */
+typedef struct gg_wire {
+    char *text; /* JSON; NULL: it did not yet */
+    gg_range range;
+    int level;
+} gg_wire;
+
 /* Immutable but for the places, which changes of the text carry on. */
 typedef struct gg_predicted {
+    gg_predictions *found;
+    gg_prediction_list list; /* its */
+    size_t count;            /* of all these; the list is empty where they are not wanted */
+    gg_wire *wires;
     gg_arena *arena;
-    gg_prediction_list list;
     gg_span *spans;         /* now */
     bool *gone;             /* what it stood on was deleted or changed */
     bool *settled;          /* a capture of a text that had it has told what there is to tell */
@@ -23,6 +33,8 @@ typedef struct gg_predicted {
 void gg_predictions_update(struct gg_session *session);
 void gg_predictions_wanted(gg_document *document); /* its settings may be others: what they do not want is dropped */
 const gg_prediction *gg_prediction_at(const gg_document *document, uint32_t offset); /* shown there; NULL: none */
+/* The text has changed since, or was never looked at: soon more is known. */
+bool gg_prediction_is_due(const gg_document *document);
 bool gg_prediction_is_shown(const gg_predicted *predicted, size_t index);
 
 /* for documents.c and documents_marks.c */

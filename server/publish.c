@@ -76,20 +76,19 @@ static void add_predictions(const gg_document *document, json_t *array) {
             json_array_append_new(array, gg_diagnostic_of_prediction(document, i));
 }
 
-json_t *gg_diagnostics_json(const gg_document *document) {
+/* All but predictions. */
+static json_t *found_json(const gg_document *document) {
     const gg_session *session = document->session;
+    const gg_findings *f = document->findings;
     json_t *array = json_array();
-    if (!document->python || gg_document_is_excluded(document)) return array;
     if (!session->settings.trusted) {
         gg_mark top = {.span = {0, 0}};
         json_array_append_new(
             array, base(document, top, GG_LEVEL_INFORMATION, GG_STR("untrusted"),
                         GG_STR("graphglue runs your code to find graph breaks, and this workspace is not trusted. To "
                                "allow it, start the server with the initialization option \"trusted\": true.")));
-        add_predictions(document, array);
         return array;
     }
-    const gg_findings *f = document->findings;
     for (size_t i = 0; f && i < f->sites.len; i++)
         if (gg_level_of_site(document, i) != GG_LEVEL_OFF)
             json_array_append_new(array, gg_diagnostic_of_site(document, i));
@@ -99,33 +98,104 @@ json_t *gg_diagnostics_json(const gg_document *document) {
         if (!mark.gone)
             json_array_append_new(array, base(document, mark, p->severity, gg_str_from(p->code), p->message));
     }
+    return array;
+}
+
+static bool is_spoken_of(const gg_document *document) {
+    return document->python && !gg_document_is_excluded(document);
+}
+
+json_t *gg_diagnostics_json(const gg_document *document) {
+    if (!is_spoken_of(document)) return json_array();
+    json_t *array = found_json(document);
     add_predictions(document, array);
     return array;
+}
+
+static bool is_same_range(gg_range a, gg_range b) {
+    return a.start.line == b.start.line && a.start.character == b.start.character && a.end.line == b.end.line &&
+           a.end.character == b.end.character;
+}
+
+static void write_prediction(const gg_document *document, size_t i, gg_buf *out) {
+    gg_wire *wire = &document->predicted->wires[i];
+    int level = (int)gg_level_of_prediction(document, i);
+    if (level == GG_LEVEL_OFF) return;
+    gg_range range = gg_text_range(document->text, document->predicted->spans[i], document->session->encoding);
+    if (wire->text == NULL || wire->level != level || !is_same_range(wire->range, range)) {
+        json_t *diagnostic = gg_diagnostic_of_prediction(document, i);
+        free(wire->text);
+        *wire = (gg_wire){.text = json_dumps(diagnostic, JSON_COMPACT), .range = range, .level = level};
+        json_decref(diagnostic);
+    }
+    if (out->len > 1) (void)gg_buf_append_char(out, ',');
+    (void)gg_buf_append_z(out, wire->text);
+}
+
+gg_str gg_diagnostics_write(const gg_document *document) {
+    enum { KEPT_BYTES = 1024 * 1024 };
+    gg_buf *out = &document->session->written;
+    const gg_predicted *predicted = document->predicted;
+    bool spoken_of = is_spoken_of(document);
+    json_t *found = spoken_of ? found_json(document) : json_array();
+    char *text = json_dumps(found, JSON_COMPACT);
+    if (out->cap > KEPT_BYTES) gg_buf_clear(out);
+    gg_buf_reset(out);
+    (void)gg_buf_append(out, (gg_str){text, strlen(text) - 1}); /* without the "]" */
+    for (size_t i = 0; predicted && spoken_of && i < predicted->list.len; i++) write_prediction(document, i, out);
+    (void)gg_buf_append_char(out, ']');
+    free(text);
+    json_decref(found);
+    return gg_buf_str(out);
 }
 
 void gg_ask_to_pull(gg_session *session) {
     if (session->pulls) gg_request_take(session, "workspace/diagnostic/refresh", NULL, NULL, NULL);
 }
 
-/* A few at once, then one in EVERY_MS: a burst of edits is worth no burst of publications. */
-enum { EVERY_MS = 10, AHEAD_MS = 40 };
+/* ---- when -------------------------------------------------------------------------------------------------------------------
+ *
+ * What is being predicted is awaited for a moment, since it says more of the same text.  A few publications go out at once, the rest
+ * at a pace that a client can follow: a burst of edits is worth no burst of them. */
+enum { BYTES_A_US = 100, EVERY_US = 200, AHEAD_US = 40000, AWAITED_MS = 25 };
 
 uint64_t gg_publish_delay_ms(const gg_session *session) {
-    uint64_t now = uv_now(&session->loop);
-    return session->paced_until_ms > now + AHEAD_MS ? session->paced_until_ms - now - AHEAD_MS : 0;
+    uint64_t ahead_until = uv_now(&session->loop) * 1000 + AHEAD_US;
+    return session->paced_until_us > ahead_until ? (session->paced_until_us - ahead_until + 999) / 1000 : 0;
+}
+
+void gg_publish_soon(gg_session *session) {
+    uv_timer_t *flush = &session->flush;
+    if (!uv_is_closing((uv_handle_t *)flush)) uv_timer_start(flush, flush->timer_cb, gg_publish_delay_ms(session), 0);
+}
+
+/* In microseconds: what it is paid with. */
+static uint64_t publish(gg_document *document) {
+    gg_document_text(document);
+    gg_str array = gg_diagnostics_write(document);
+    gg_notify_with_take(
+        document->session, "textDocument/publishDiagnostics",
+        json_pack("{s:s, s:I, s:[]}", "uri", document->uri, "version", (json_int_t)document->version, "diagnostics"),
+        array);
+    return EVERY_US + array.len / BYTES_A_US;
 }
 
 void gg_publish_dirty(gg_session *session) {
-    uint64_t now = uv_now(&session->loop);
-    session->paced_until_ms = (session->paced_until_ms > now ? session->paced_until_ms : now) + EVERY_MS;
+    uint64_t now = uv_now(&session->loop), wait = gg_pulls_answer(session);
+    uint64_t price = 0;
     for (size_t i = 0; i < session->documents.len; i++) {
         gg_document *d = session->documents.items[i];
         if (!d->dirty || !gg_options_known(d)) continue;
+        uint64_t until = d->dirty_since_ms + AWAITED_MS;
+        if (!session->pulls && gg_prediction_is_due(d) && now < until) {
+            if (until - now < wait) wait = until - now;
+            continue;
+        }
         d->dirty = false;
         if (session->pulls) continue;
-        gg_document_text(d);
-        gg_notify_take(session, "textDocument/publishDiagnostics",
-                       json_pack("{s:s, s:I, s:o}", "uri", d->uri, "version", (json_int_t)d->version, "diagnostics",
-                                 gg_diagnostics_json(d)));
+        price += publish(d);
     }
+    if (price)
+        session->paced_until_us = price + (session->paced_until_us > now * 1000 ? session->paced_until_us : now * 1000);
+    if (wait != UINT64_MAX) uv_timer_start(&session->flush, session->flush.timer_cb, wait, 0);
 }

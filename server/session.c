@@ -234,6 +234,8 @@ static void release(gg_session *session) {
     gg_list_clear(&session->workspaces);
     gg_list_clear(&session->documents);
     gg_list_clear(&session->calls);
+    gg_list_clear(&session->pulled);
+    gg_buf_clear(&session->written);
     gg_list_clear(&session->syncs);
     gg_list_clear(&session->outgoing);
     gg_list_clear(&session->progresses);
@@ -250,6 +252,8 @@ int gg_server_run(const gg_server_settings *settings) {
     gg_session session = {.options = settings, .encoding = GG_UTF16, .exit_status = 1};
     gg_log_never_wait();
 #ifdef __GLIBC__
+    mallopt(M_ARENA_MAX,
+            1); /* what one thread frees, the next one may use: trees are large and made anew all the time */
     mallopt(
         M_MXFAST,
         0); /* what jobs free is else put together by whoever next needs much memory: the loop, for 70 ms after a large tree */
@@ -258,6 +262,7 @@ int gg_server_run(const gg_server_settings *settings) {
     session.client_pid = (pid_t)settings->parent_pid;
     session.settings.values = json_object();
     session.settings.options = gg_options_new(NULL, NULL, NULL);
+    gg_buf_init(&session.written, GG_MAX_MESSAGE_BYTES);
     session.reader = gg_frame_reader_new(GG_MAX_MESSAGE_BYTES);
     uv_loop_init(&session.loop);
     uv_loop_configure(&session.loop, UV_METRICS_IDLE_TIME);

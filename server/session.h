@@ -71,11 +71,12 @@ struct gg_session {
     bool pulls; /* diagnostics are asked for, not pushed */
     gg_settings settings;
     GG_LIST(gg_document *) documents;
-    uint64_t paced_until_ms; /* publications are paid for up to here, in uv_now's milliseconds */
+    uint64_t paced_until_us; /* publications are paid for up to here, by uv_now's clock */
     uint64_t revisions;      /* counts texts and findings; none is named the same twice */
     GG_LIST(gg_workspace *) workspaces;
-    GG_LIST(gg_call *) calls; /* pending requests */
-    GG_LIST(gg_call *) syncs; /* gg/sync, answered when all is quiet */
+    GG_LIST(gg_call *) calls;  /* pending requests */
+    GG_LIST(gg_call *) pulled; /* requests for the diagnostics of a text that is being looked at */
+    GG_LIST(gg_call *) syncs;  /* gg/sync, answered when all is quiet */
     GG_LIST(struct gg_outgoing *) outgoing;
     GG_LIST(struct gg_progress *) progresses;
     json_int_t next_id;
@@ -98,6 +99,7 @@ struct gg_session {
     long turn_switches;
     uint64_t stalls, longest_turn_us;
     gg_frame_reader *reader;
+    gg_buf written; /* gg_diagnostics_write */
 };
 
 /* ---- dispatch -------------------------------------------------------------------------------------------------------------- */
@@ -136,6 +138,7 @@ typedef struct gg_incoming {
 void gg_incoming_read(gg_incoming *out, gg_str body); /* any thread */
 void gg_dispatch_take(gg_session *session, gg_incoming *incoming);
 void gg_call_reply_take(gg_call *call, json_t *result_take);
+void gg_call_reply_with_take(gg_call *call, json_t *result_take, gg_str array); /* as gg_send_with_take */
 void gg_call_fail(gg_call *call, int code, const char *format, ...) GG_PRINTF(3, 4);
 /* The pending call, or NULL once it was canceled: a job keeps the id of its call, not the call. */
 gg_method *gg_method_find(gg_str name);
@@ -145,6 +148,9 @@ json_t *gg_methods_capabilities(const gg_session *session);
 /* ---- outgoing ---------------------------------------------------------------------------------------------------------------- */
 void gg_send_take(gg_session *session, json_t *message_take);
 void gg_notify_take(gg_session *session, const char *method, json_t *params_take);
+/* … whose last value is an empty array, in whose place `array` goes out, JSON already */
+void gg_send_with_take(gg_session *session, json_t *message_take, gg_str array);
+void gg_notify_with_take(gg_session *session, const char *method, json_t *params_take, gg_str array);
 typedef void (*gg_on_response)(void *data, const json_t *result, const json_t *error);
 /* done (may be NULL) is called once, from a later turn; never when the session was shut down already. */
 void gg_request_take(gg_session *session, const char *method, json_t *params_take, gg_on_response done, void *data);
@@ -227,9 +233,15 @@ gg_str gg_inputs_words(const json_t *answer, gg_arena *arena);
 
 /* How long the next publication is to wait: not at all, unless there were many just now. */
 uint64_t gg_publish_delay_ms(const gg_session *session);
+void gg_publish_soon(gg_session *session);
 void gg_publish_dirty(gg_session *session);
-void gg_ask_to_pull(gg_session *session); /* what a client that pulls has is out of date */
+/* Those whose text is looked at by now, or was awaited for long enough.  In how many ms to ask again at the latest; UINT64_MAX: never. */
+uint64_t gg_pulls_answer(gg_session *session);
+bool gg_pull_awaits(const gg_document *document); /* the client has asked, and gets what is found then */
+void gg_ask_to_pull(gg_session *session);         /* what a client that pulls has is out of date */
 json_t *gg_diagnostics_json(const gg_document *document);
+gg_str
+gg_diagnostics_write(const gg_document *document); /* as text, most of which was written before; until the next call */
 json_t *gg_diagnostic_of_site(const gg_document *document, size_t index);
 json_t *gg_diagnostic_of_prediction(const gg_document *document, size_t index);
 
@@ -265,7 +277,8 @@ void gg_watchdog_turn(gg_session *session);
 
 struct gg_transport *gg_transport_new(gg_session *session);
 /* Never fails and never ends the session itself: that follows in a turn of its own. */
-void gg_transport_write(struct gg_transport *transport, gg_str bytes);
+void gg_transport_write(struct gg_transport *transport, const gg_str *parts,
+                        size_t count); /* at most 4, copied if need be */
 /* What waits is still written, for a bounded time. */
 void gg_transport_close(struct gg_transport *transport);
 

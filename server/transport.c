@@ -7,11 +7,19 @@
  * The write queue has a ceiling, beyond which the client is taken for gone.  Losing the client ends the session from a turn of its own: whoever
  * writes may hold a call or walk the documents, and must find them as they were. */
 #include <errno.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include "server/session.h"
 
-enum { MAX_QUEUED_BYTES = 256 * 1024 * 1024, TURN_MS = 5, DRAIN_MS = 2000, LARGE_BYTES = 64 * 1024 };
+enum {
+    MAX_QUEUED_BYTES = 256 * 1024 * 1024,
+    TURN_MS = 5,
+    DRAIN_MS = 2000,
+    LARGE_BYTES = 64 * 1024,
+    MAX_PARTS = 4,
+    PIPE_BYTES = 1024 * 1024
+};
 
 struct gg_transport {
     gg_session *session;
@@ -196,32 +204,50 @@ static void on_written(uv_write_t *request, int status) {
     lose_client(t);
 }
 
-void gg_transport_write(struct gg_transport *t, gg_str bytes) {
-    if (!t->has_out) return;
-    if (t->writes_file) {
-        write_file(t, bytes);
-        return;
+/* What is left of the parts when `done` bytes of them are gone. */
+static size_t rest_of(const gg_str *parts, size_t count, size_t done, uv_buf_t *out) {
+    size_t n = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t gone = done < parts[i].len ? done : parts[i].len;
+        done -= gone;
+        if (gone < parts[i].len)
+            out[n++] = uv_buf_init((char *)(uintptr_t)parts[i].ptr + gone, (unsigned)(parts[i].len - gone));
     }
-    if (t->queued + bytes.len > MAX_QUEUED_BYTES) {
-        gg_log(GG_LOG_ERROR, "the client does not read: %zu bytes wait", t->queued);
-        lose_client(t);
-        return;
-    }
-    uv_buf_t now = uv_buf_init((char *)(uintptr_t)bytes.ptr, (unsigned)bytes.len);
-    size_t done = 0;
-    if (t->queued == 0) {
-        int n = uv_try_write((uv_stream_t *)&t->out, &now, 1);
-        if (n > 0) done = (size_t)n;
-    }
-    if (done == bytes.len) return;
-    write_request *w = gg_malloc(sizeof(write_request) + bytes.len - done);
+    return n;
+}
+
+static void write_later(struct gg_transport *t, const uv_buf_t *bufs, size_t count, size_t size) {
+    write_request *w = gg_malloc(sizeof(write_request) + size);
     w->transport = t;
-    w->size = bytes.len - done;
-    memcpy(w->bytes, bytes.ptr + done, w->size);
+    w->size = 0;
+    for (size_t i = 0; i < count; i++) {
+        memcpy(w->bytes + w->size, bufs[i].base, bufs[i].len);
+        w->size += bufs[i].len;
+    }
     uv_buf_t later = uv_buf_init(w->bytes, (unsigned)w->size);
     t->queued += w->size;
     int error = uv_write(&w->request, (uv_stream_t *)&t->out, &later, 1, on_written);
     if (error) on_written(&w->request, error);
+}
+
+void gg_transport_write(struct gg_transport *t, const gg_str *parts, size_t count) {
+    if (!t->has_out) return;
+    uv_buf_t bufs[MAX_PARTS];
+    size_t size = 0, done = 0, left;
+    for (size_t i = 0; i < count; i++) size += parts[i].len;
+    for (size_t i = 0; i < count && t->writes_file; i++) write_file(t, parts[i]);
+    if (t->writes_file || size == 0) return;
+    if (t->queued + size > MAX_QUEUED_BYTES) {
+        gg_log(GG_LOG_ERROR, "the client does not read: %zu bytes wait", t->queued);
+        lose_client(t);
+        return;
+    }
+    left = rest_of(parts, count, 0, bufs);
+    if (t->queued == 0) {
+        int n = uv_try_write((uv_stream_t *)&t->out, bufs, (unsigned)left);
+        if (n > 0) done = (size_t)n;
+    }
+    if (done < size) write_later(t, bufs, rest_of(parts, count, done, bufs), size - done);
 }
 
 /* ---- life ----------------------------------------------------------------------------------------------------------------- */
@@ -246,6 +272,11 @@ static int open_out(struct gg_transport *t) {
     int error = t->writes_file ? 0 : is_stream(type) ? uv_pipe_open(&t->out, STDOUT_FILENO) : UV_EINVAL;
     if (error == 0 && !t->writes_file && !uv_is_writable((uv_stream_t *)&t->out)) error = UV_EBADF;
     if (error) tell_unwritable(error);
+#ifdef F_SETPIPE_SZ
+    if (error == 0 &&
+        type == UV_NAMED_PIPE) /* the diagnostics of a large file in one write; a socket, or a refusal, is fine too */
+        (void)fcntl(STDOUT_FILENO, F_SETPIPE_SZ, PIPE_BYTES);
+#endif
     return error;
 }
 

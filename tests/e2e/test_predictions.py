@@ -3,6 +3,7 @@
 import pytest
 from lsprotocol import types
 from programs import HEAD
+from pygls.exceptions import JsonRpcException
 from support import confirmed
 
 NET = HEAD + "class Net(torch.nn.Module):\n    def forward(self, x: torch.Tensor):\n{body}        return x\n\n\n"
@@ -64,7 +65,14 @@ async def test_a_capture_knows_better(start):
     await client.workspace_execute_command_async(capture)
     await client.sync()
     assert [d.code for d in confirmed(client.diagnostics[uri])] == ["GB0059"] and predicted(client, uri) == []
-    client.edit(uri, [types.TextDocumentContentChangePartial(range=client.find(uri, "    return x"), text="    x.item()\n    return x")])
+    client.edit(
+        uri,
+        [
+            types.TextDocumentContentChangePartial(
+                range=client.find(uri, "    return x"), text="    x.item()\n    return x"
+            )
+        ],
+    )
     await client.sync()
     assert [d.code for d in predicted(client, uri)] == ["GB0124"]
     assert [d.code for d in confirmed(client.diagnostics[uri])] == ["GB0059"]
@@ -81,8 +89,12 @@ async def test_a_capture_that_failed_retracts_nothing(start):
 async def test_hover(start):
     client = await start()
     uri = await open_net(client, PRINT)
-    where = types.TextDocumentPositionParams(text_document=types.TextDocumentIdentifier(uri=uri), position=client.find(uri, "print").start)
-    hover = await client.text_document_hover_async(types.HoverParams(text_document=where.text_document, position=where.position))
+    where = types.TextDocumentPositionParams(
+        text_document=types.TextDocumentIdentifier(uri=uri), position=client.find(uri, "print").start
+    )
+    hover = await client.text_document_hover_async(
+        types.HoverParams(text_document=where.text_document, position=where.position)
+    )
     assert "print(x.shape)" in hover.contents.value and "GB0059" in hover.contents.value
 
 
@@ -110,10 +122,59 @@ async def test_switched_off_and_on(start, pull):
 async def test_half_typed_and_closed(start):
     client = await start()
     uri = await open_net(client, PRINT)
-    client.edit(uri, [types.TextDocumentContentChangePartial(range=client.find(uri, "print(x.shape)"), text="print(x.sh")])
+    client.edit(
+        uri, [types.TextDocumentContentChangePartial(range=client.find(uri, "print(x.shape)"), text="print(x.sh")]
+    )
     await client.sync()
     for _ in range(20):
         client.edit(uri, [types.TextDocumentContentChangeWholeDocument(text=NET.format(body=PRINT) * 50)])
-    client.text_document_did_close(types.DidCloseTextDocumentParams(text_document=types.TextDocumentIdentifier(uri=uri)))
+    client.text_document_did_close(
+        types.DidCloseTextDocumentParams(text_document=types.TextDocumentIdentifier(uri=uri))
+    )
     await client.sync()
     assert list(client.diagnostics.get(uri, [])) == []
+
+
+async def pull(client, uri):
+    document = types.TextDocumentIdentifier(uri=uri)
+    report = await client.text_document_diagnostic_async(types.DocumentDiagnosticParams(text_document=document))
+    return [d for d in report.items if "(predicted" in d.message]
+
+
+async def test_what_is_pulled_is_of_the_text_as_it_is(start):
+    """A text that is being looked at is waited for, and the client is not told to ask again for what it got."""
+    client = await start(pull=True)
+    uri = client.open("net.py", NET.format(body=PRINT))
+    for n in range(20):
+        client.replace(uri, "x.shape", "x.shape, 1")
+        (found,) = await pull(client, uri)
+        assert found.range.end.character == 22 + 3 * (n + 1)
+    await client.sync()
+    assert client.diagnostic_refresh_count <= 1
+
+
+async def test_a_pull_that_waits_can_be_canceled(start):
+    client = await start(pull=True)
+    uri = client.open("net.py", NET.format(body=PRINT) + "x = 1\n" * 20000)
+    await client.sync()
+    client.replace(uri, "import torch\n", "import torch\n'''\n")
+    params = types.DocumentDiagnosticParams(text_document=types.TextDocumentIdentifier(uri=uri))
+    pending = client.protocol.send_request_async(types.TEXT_DOCUMENT_DIAGNOSTIC, params, msg_id="pull")
+    client.protocol.notify(types.CANCEL_REQUEST, types.CancelParams(id="pull"))
+    with pytest.raises(JsonRpcException) as canceled:
+        await pending
+    assert canceled.value.code == -32800
+    client.replace(uri, "'''\n", "")
+    assert [d.code for d in await pull(client, uri)] == ["GB0059"]
+
+
+async def test_each_version_is_published_once(start):
+    client = await start()
+    uri = await open_net(client, PRINT)
+    for n in range(10):
+        client.replace(uri, "x.shape", "x.shape, 1")
+        await client.sync()
+        last = client.published[-1]
+        assert last.version == n + 2
+        assert [d.range.end.character for d in last.diagnostics if "(predicted" in d.message] == [22 + 3 * (n + 1)]
+    assert len(client.published) <= 2 + 10
