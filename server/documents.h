@@ -81,8 +81,9 @@ typedef struct gg_document {
     struct gg_prediction_job *prediction;
     gg_predictor *predictor; /* the job has it while there is one */
     uint64_t predicted_revision;
-    bool fresh;         /* the next capture is to run, whatever is stored */
-    bool capture_again; /* when the one that runs, or the question for settings, is done */
+    uint64_t pulled_revision; /* the client was last told of this text */
+    bool fresh;               /* the next capture is to run, whatever is stored */
+    bool capture_again;       /* when the one that runs, or the question for settings, is done */
 } gg_document;
 
 gg_document *gg_document_find(gg_session *session, gg_str uri); /* settled; NULL when it is not open */

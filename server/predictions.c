@@ -95,7 +95,7 @@ static bool matters(const gg_document *document) {
 
 static void tell(gg_document *document) {
     gg_document_dirty(document);
-    if (!gg_pull_awaits(document)) gg_ask_to_pull(document->session);
+    if (document->pulled_revision == document->revision) gg_ask_to_pull(document->session); /* else it will by itself */
 }
 
 /* What both say and has been written goes out again as it is. */

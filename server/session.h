@@ -237,8 +237,7 @@ void gg_publish_soon(gg_session *session);
 void gg_publish_dirty(gg_session *session);
 /* Those whose text is looked at by now, or was awaited for long enough.  In how many ms to ask again at the latest; UINT64_MAX: never. */
 uint64_t gg_pulls_answer(gg_session *session);
-bool gg_pull_awaits(const gg_document *document); /* the client has asked, and gets what is found then */
-void gg_ask_to_pull(gg_session *session);         /* what a client that pulls has is out of date */
+void gg_ask_to_pull(gg_session *session); /* what a client that pulls has is out of date */
 json_t *gg_diagnostics_json(const gg_document *document);
 gg_str
 gg_diagnostics_write(const gg_document *document); /* as text, most of which was written before; until the next call */

@@ -4,7 +4,7 @@
 
 #include "server/on/on.h"
 
-enum { AWAITED_MS = 500 };
+enum { AWAITED_MS = 2000 };
 
 typedef struct pull {
     const gg_lsp_document_diagnostic_params *params;
@@ -13,6 +13,7 @@ typedef struct pull {
 
 static void answer(gg_call *call, const gg_lsp_document_diagnostic_params *p) {
     gg_document *document = gg_document_find(call->session, p->text_document.uri);
+    if (document) document->pulled_revision = document->revision;
     char id[32];
     snprintf(id, sizeof(id), "%llu", document ? (unsigned long long)document->generation : 0ull);
     if (document && p->previous_result_id.ptr && gg_str_is(p->previous_result_id, id)) {
@@ -52,12 +53,6 @@ uint64_t gg_pulls_answer(gg_session *session) {
         answer(call, p->params);
     }
     return wait;
-}
-
-bool gg_pull_awaits(const gg_document *document) {
-    for (size_t i = 0; i < document->session->pulled.len; i++)
-        if (document_of(document->session->pulled.items[i]) == document) return true;
-    return false;
 }
 
 GG_HANDLER(gg_on_diagnostic) {
