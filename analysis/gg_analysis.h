@@ -262,6 +262,7 @@ typedef struct gg_prediction {
     bool beyond;  /* no break, and so not certain: `id` is the rule's name, `guard` is empty */
     bool in_loop;
     uint32_t order;  /* in which it was found */
+    uint64_t alike;  /* a print of rule and message */
     uint64_t serial; /* of one gg_predictor: what has the same serial says the same, wherever it stands */
 } gg_prediction;
 

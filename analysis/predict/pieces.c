@@ -57,6 +57,7 @@ static void keep_found(gg__run *r, gg__piece *p) {
         *out = finding->prediction;
         out->message = gg_arena_str(f->arena, finding->prediction.message);
         out->guard = gg_arena_str(f->arena, finding->prediction.guard);
+        out->alike = gg__mix(gg__print_of(out->rule), gg__print_of(out->message));
         out->serial = ++r->predictor->serial;
         keep_span(r, f, out->span);
         if (!out->certain || confirmed) continue;
