@@ -5,7 +5,7 @@
 Each round writes the same two-layer transformer with other numbers in its functions, other line numbers and another input shape, so that no cache has
 the answer, and captures it in each of these, in an order that changes by round:
 
-- *worker*: graphglue-worker, warm, over its protocol: from the request until the frame arrives;
+- *worker*: graphglue-worker, warm, over its protocol, some tenths of a second after the last capture: from the request until the frame arrives;
 - *bare, forked*: a process that imported torch and compiled this very model once forks; the child executes the file, compiles with a
   backend that does nothing, and says when Dynamo logs the break, and when the call is over;
 - *bare, in process*: the same without the fork; every round makes it warmer, and nothing of a round is undone but `torch._dynamo.reset()`;
@@ -32,6 +32,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 WAIT_S = 60.0
+SETTLE_S = 2.0  # for what the worker does when it has no job
 MODEL = """\
 import torch
 import torch.nn.functional as F
@@ -237,28 +238,33 @@ class Worker:
         return found["break"][0], seconds
 
     def size(self) -> dict[str, int]:
-        """What the process holds between jobs: memory in KiB, open descriptors, processes below it."""
+        """What is held between jobs: memory in KiB, of the process and of those that stand by; open descriptors; processes below it."""
         pid = self.process.pid
-        sizes = {
-            key: int(value.split()[0])
-            for key, _, value in (
-                line.partition(":") for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()[1:]
-            )
-            if value.endswith("kB")
-        }
-        below = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-        descriptors = len(os.listdir(f"/proc/{pid}/fd"))
+        time.sleep(SETTLE_S)
+        sizes, below = _memory(pid), _descendants(pid)
         return {
             "rss": sizes["Rss"],
-            "pss": sizes["Pss"],
             "private": sizes["Private_Dirty"],
-            "fds": descriptors,
-            "children": len(below),
+            "pss": sizes["Pss"] + sum(_memory(p)["Pss"] for p in below),
+            "standby": sum(_memory(p)["Private_Dirty"] for p in below),
+            "fds": len(os.listdir(f"/proc/{pid}/fd")),
+            "below": len(below),
         }
 
     def close(self) -> None:
         self.socket.close()
         self.process.wait()
+
+
+def _memory(pid: int) -> dict[str, int]:
+    lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()[1:]
+    parts = [line.partition(":") for line in lines if line.endswith("kB")]
+    return {key: int(value.split()[0]) for key, _, value in parts}
+
+
+def _descendants(pid: int) -> list[int]:
+    found = [int(p) for p in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    return found + [p for child in found for p in _descendants(child)]
 
 
 # ---- the tables ---------------------------------------------------------------------------------------------------------------
@@ -316,9 +322,10 @@ def measure(options: argparse.Namespace, folder: Path) -> None:
         if number % 50 == 0 or number == options.rounds:
             sizes[number] = worker.size()
     show(times, rounds)
-    print("\n| captures | RSS, KiB | PSS, KiB | written to, KiB | descriptors | children |\n|" + " ---: |" * 6)
+    print("\n| captures | RSS, KiB | its own, KiB | of what stands by, KiB | PSS of all, KiB | descriptors | processes below |")
+    print("|" + " ---: |" * 7)
     for number, s in sizes.items():
-        print(f"| {number} | {s['rss']} | {s['pss']} | {s['private']} | {s['fds']} | {s['children']} |")
+        print(f"| {number} | {s['rss']} | {s['private']} | {s['standby']} | {s['pss']} | {s['fds']} | {s['below']} |")
     worker.close()
     for b in bare.values():
         b.close()

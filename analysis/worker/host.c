@@ -28,6 +28,8 @@ static PyMethodDef methods[] = {
     {"close_others", gg__host_close_others, METH_VARARGS, "close_others(keep): close every descriptor but these."},
     {"watch_opens", gg__host_watch_opens, METH_VARARGS,
      "watch_opens(function): function(path, mode, flags) is called before each open; False where that cannot be had."},
+    {"touched", gg__host_touched, METH_NOARGS,
+     "touched(): how often Python code has begun to change something outside its process since watch_opens."},
     {"cuda_devices", gg__host_cuda_devices, METH_NOARGS,
      "cuda_devices(): (runtime version or None, why there is no device or None, list of devices)."},
     {"cuda_memory", gg__host_cuda_memory, METH_VARARGS, "cuda_memory(device): (free bytes, total bytes)."},

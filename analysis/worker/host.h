@@ -8,6 +8,7 @@
 
 /* host_audit.c */
 PyObject *gg__host_watch_opens(PyObject *self, PyObject *args);
+PyObject *gg__host_touched(PyObject *self, PyObject *args);
 
 /* host_frames.c */
 PyObject *gg__host_send(PyObject *self, PyObject *args);

@@ -133,14 +133,39 @@ class Worker:
         """Run one capture to its end."""
         return Job(list(self.frames(self.submit("capture", file, **keys), timeout)))
 
-    def left_behind(self) -> list[int]:
-        """Processes that stem from this worker, itself excepted, in whatever namespace or session they are."""
+    def left_behind(self, standing_by: bool = False) -> list[int]:
+        """Processes that stem from this worker, itself excepted, in whatever namespace or session they are.
+
+        `standing_by`: those that wait for the next job, which are no job's; else the others."""
         found = []
         for pid in (int(p) for p in os.listdir("/proc") if p.isdigit()):
-            with contextlib.suppress(OSError), open(f"/proc/{pid}/environ", "rb") as f:  # a zombie's is empty
+            with (
+                contextlib.suppress(OSError),
+                open(f"/proc/{pid}/environ", "rb") as f,
+                open(f"/proc/{pid}/comm") as name,
+            ):  # a zombie's environment is empty
                 if pid != self.process.pid and self.mark.encode() in f.read().split(b"\0"):
-                    found.append(pid)
+                    if (name.read() == "gg-standby\n") == standing_by:
+                        found.append(pid)
         return found
+
+    def standby(self, timeout: float = 60) -> list[int]:
+        """Wait until the process of the next job, and its twin, stand by.  Returns all that belong to it, the oldest first."""
+        deadline = time.monotonic() + timeout
+        while time.monotonic() < deadline:
+            found = self.left_behind(standing_by=True)
+            if len(found) > 1 and found == self.left_behind(standing_by=True) and self._sleep(found):
+                return sorted(found)
+            time.sleep(0.02)
+        raise TimeoutError(f"nothing stands by within {timeout} s")
+
+    def _sleep(self, pids: list[int]) -> bool:
+        """Do all of them wait?"""
+        states = []
+        for pid in pids:
+            with contextlib.suppress(OSError), open(f"/proc/{pid}/stat") as f:
+                states.append(f.read().rpartition(")")[2].split()[0])
+        return states == ["S"] * len(pids)
 
     def close(self, timeout: float = 20) -> int:
         """End the connection; returns the exit status."""

@@ -27,7 +27,8 @@ SLACK_KIB = 256  # caches of Python's own that fill at first; a capture left beh
 
 
 def held(worker: Worker) -> tuple[int, int, int]:
-    """Resident memory in KiB, descriptors, and processes below the worker."""
+    """Resident memory in KiB, descriptors, and processes below the worker but for the one that stands by."""
+    worker.standby()  # which is part of what it holds, once it is there
     pid = worker.process.pid
     status = Path(f"/proc/{pid}/status").read_text()
     resident = int(status.partition("VmRSS:")[2].split()[0])

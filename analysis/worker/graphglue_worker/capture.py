@@ -12,13 +12,16 @@ import time
 from collections import Counter as Counted
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 import torch._dynamo
 
 from graphglue_worker import compare, devices, forks, hooks, snapshot, users_compile
 from graphglue_worker.inputs import Call, Entry, ImportFailure, _describe
+
+if TYPE_CHECKING:
+    from graphglue_worker.twin import Twin
 
 DEFAULT_DEADLINE_MS = 60_000
 MEASURED_TIMES = 4  # so many times what the eager run took must be left to measure another
@@ -49,8 +52,12 @@ class Journal:
 
     def write(self, what: str, value: Any) -> None:
         """Append one value; in the fork, whose user code may have closed what is not its own."""
-        if forks.identity(self._memory) == self._place:
+        if self.whole():
             os.write(self._memory, json.dumps([what, value]).encode() + b"\n")
+
+    def whole(self) -> bool:
+        """Is it still there?  User code may have closed it."""
+        return forks.identity(self._memory) == self._place
 
     def take(self, what: str) -> list[Any]:
         """All values of one kind; a line that was cut off is left out."""
@@ -146,24 +153,44 @@ def blank(entry: Entry) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def run(entry: Entry, on_break: OnBreak | None = None, deadline_ms: int | None = None) -> dict[str, Any]:
-    """Capture one entry.  Returns the `entry` value of the wire protocol."""
+def run(
+    entry: Entry, on_break: OnBreak | None = None, deadline_ms: int | None = None, ahead: "Twin | None" = None
+) -> dict[str, Any]:
+    """Capture one entry.  Returns the `entry` value of the wire protocol.
+
+    `ahead`: a process that was told to capture it in place.  Where it could not, failed, or gave other results than the eager run, a fork is asked.
+    """
     if entry.prepare is not None:
         entry.prepare()
     out = blank(entry)
     if entry.make is None:
         return told(out)
     journal = Journal()
+    deadline = forks.Deadline(deadline_ms or DEFAULT_DEADLINE_MS)
 
-    def note_break(record: dict[str, Any]) -> None:
-        journal.write("break", record)
-        if on_break:
-            on_break(record)
+    def in_a_fork(tell: OnBreak | None) -> "Outcome | forks.Lost":
+        def note_break(record: dict[str, Any]) -> None:
+            journal.write("break", record)
+            if tell:
+                tell(record)
+
+        return forks.run(lambda: _compiled(entry, note_break, journal), deadline)
 
     try:
-        return told(_run(entry, out, journal, note_break, forks.Deadline(deadline_ms or DEFAULT_DEADLINE_MS)))
+        found = ahead.capture(deadline) if ahead else None
+        if ahead is None or found is None:
+            return told(_judged(entry, out, in_a_fork(on_break), journal, deadline)[0])
+        if not _failed(found):
+            judged, right = _judged(entry, dict(out), found, ahead.journal, deadline)
+            if right:
+                return told(judged)
+        return told(_judged(entry, out, in_a_fork(None), journal, deadline)[0])  # its breaks were told
     finally:
         journal.close()
+
+
+def _failed(found: "Outcome | forks.Lost") -> bool:
+    return found.status != "timeout" if isinstance(found, forks.Lost) else found.error is not None
 
 
 def told(out: dict[str, Any]) -> dict[str, Any]:
@@ -171,32 +198,33 @@ def told(out: dict[str, Any]) -> dict[str, Any]:
     return {**out, "cuda": devices.NONE} if out["cuda"] is None and devices.missing(out["message"]) else out
 
 
-def _run(
-    entry: Entry, out: dict[str, Any], journal: Journal, on_break: OnBreak, deadline: forks.Deadline
-) -> dict[str, Any]:
-    compiled = forks.run(lambda: _compiled(entry, on_break, journal), deadline)
+def _judged(
+    entry: Entry, out: dict[str, Any], compiled: "Outcome | forks.Lost", journal: Journal, deadline: forks.Deadline
+) -> tuple[dict[str, Any], bool]:
+    """The `entry` value for what the compiled run gave, next to an eager run; and whether the two agree, as far as can be said."""
     if isinstance(compiled, forks.Lost):
         ops = journal.take("ops")
         out.update(graphs=len(ops), ops=ops, breaks=journal.take("break"))
         if compiled.status == "timeout":
-            return {**out, "status": "timeout", "message": compiled.message}
+            return {**out, "status": "timeout", "message": compiled.message}, True
     else:
         out.update(graphs=len(compiled.ops), ops=compiled.ops, breaks=compiled.breaks, recompiles=compiled.recompiles)
     results, lost = forks.Stream(lambda: _eager_measured(entry, deadline), quiet=True).collect(deadline)
     if not results:
         assert lost
-        return {**out, "status": "timeout" if lost.status == "timeout" else "crashed", "message": lost.message}
+        status = "timeout" if lost.status == "timeout" else "crashed"
+        return {**out, "status": status, "message": lost.message}, True
     eager = results[0]
     if eager.error is not None:
-        return {**blank(entry), "status": "eager_error", "message": "; ".join([eager.error, *eager.notes])}
+        return {**blank(entry), "status": "eager_error", "message": "; ".join([eager.error, *eager.notes])}, True
     if eager.device:
         out["cuda"] = results[1] if len(results) > 1 else {**devices.NONE, "device": eager.device}
     if isinstance(compiled, forks.Lost):
-        return {**out, "status": "crashed", "message": f"only when compiled: {compiled.message}"}
+        return {**out, "status": "crashed", "message": f"only when compiled: {compiled.message}"}, True
     note = None
     if compiled.error is None:
         note = _difference(entry, eager.result, compiled.result, deadline)
-    return finished(out, compiled, note)
+    return finished(out, compiled, note), note is None
 
 
 def finished(blank: dict[str, Any], compiled: Outcome, note: str | None) -> dict[str, Any]:

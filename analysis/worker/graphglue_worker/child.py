@@ -30,13 +30,15 @@ _STATUSES = ("ok", "import_error", "timeout", "crashed", "memory", "error")
 class Child:
     """Forks the job at construction.  The zygote selects on `descriptors()` and calls `serve`.
 
-    `apart`: what the job is apart in (forks.py).  `offer`: the sandbox to confine it in, with a scratch folder; None for the user's own code.
+    `request`: the job; None for a process that stands by until `give` is called, once, and does in advance what it can.
+    `pages`: see `twin.Twin`.  `apart`: what the job is apart in (forks.py).  `offer`: the sandbox to confine it in, with a scratch folder; None
+    for the user's own code.  `plans`: see `job.run`.
     Raises OSError when it cannot be forked.
     """
 
     def __init__(
         self,
-        request: dict[str, Any],
+        request: dict[str, Any] | None,
         workspaces: list[str],
         zygote_fds: tuple[int, int],
         apart: int,
@@ -44,39 +46,56 @@ class Child:
         plans: dict[str, Any] | None = None,
         offer: sandbox.Offer | None = None,
         scratch: str | None = None,
+        pages: list[tuple[int, int]] | None = None,
     ) -> None:
-        self.request = request
-        self.plans = plans  # see job.run
-        self.id = request.get("id")
         self.output = b""
         self.ended_as: tuple[str, str | None] | None = None  # set when we ended it: status and message
-        self.seconds = (request.get("deadline_ms") or DEFAULT_DEADLINE_MS) / 1000
-        self.memory_bytes = request.get("memory_bytes") or DEFAULT_MEMORY_BYTES
         self.cuda = cuda
         self.offer, self.scratch = offer, scratch
+        self.pages = pages or []
+        self.request: dict[str, Any] = {}
+        self.id: Any = None
+        order = None if request is None else self._take(request, plans)
         ours, theirs = socket.socketpair()  # unlike a pipe's, its other end cannot be opened through /proc
         ours.setblocking(False)
         theirs.setblocking(False)  # the host waits with a deadline
         token = os.urandom(wire.TOKEN_BYTES)
         self.channel: wire.Channel | None = wire.Channel(ours.detach(), token)
         self.printed, printed_w = os.pipe()
-        tasks = forks.user_tasks() + MAX_TASKS if os.getuid() else None  # the limit does not bind root
+        self.name = forks.name(forks.STANDBY) if order is None else ""
         try:
             fork = forks.start(apart, scratch if apart else None, sandbox.SCRATCH_BYTES)
         except OSError:
+            self._restore_name()
             theirs.close()
             for fd in (printed_w, self.printed, self.channel.fd):
                 os.close(fd)
             raise
         if fork is None:
-            self._become(workspaces, zygote_fds, theirs.detach(), token, printed_w, apart, tasks)
+            self._become(workspaces, zygote_fds, theirs.detach(), token, printed_w, apart, order)
         assert fork is not None
+        self._restore_name()
         self.fork = fork
         theirs.close()
         os.close(printed_w)
         self.ended = forks.watch(fork.pid)
+
+    def give(self, request: dict[str, Any], plans: dict[str, Any] | None) -> None:
+        """Hand the job to a process that stood by.  Raises OSError or ValueError when it has ended: then `end` it."""
+        assert self.channel
+        wire.send(self.channel.fd, self._take(request, plans))
+
+    def _take(self, request: dict[str, Any], plans: dict[str, Any] | None) -> dict[str, Any]:
+        """From here on this is the process of that job.  Returns the order for it."""
+        self.request = request
+        self.id = request.get("id")
+        self.seconds = (request.get("deadline_ms") or DEFAULT_DEADLINE_MS) / 1000
+        self.memory_bytes = request.get("memory_bytes") or DEFAULT_MEMORY_BYTES
         self.own_bytes = forks.memory_bytes([os.getpid()], 1 << 62)
         self.restart_deadline()
+        tasks = forks.user_tasks() + MAX_TASKS if os.getuid() else None  # the limit does not bind root
+        limits = {"tasks": tasks, "memory_bytes": 0 if self.cuda else self.memory_bytes}  # CUDA reserves far more addresses
+        return {"request": request, "plans": plans, "limits": limits}
 
     def _become(
         self,
@@ -86,7 +105,7 @@ class Child:
         token: bytes,
         printed: int,
         apart: int,
-        tasks: int | None,
+        order: dict[str, Any] | None,
     ) -> None:
         code = forks.EXIT_UNCAUGHT
         try:
@@ -103,41 +122,59 @@ class Child:
             resource.setrlimit(
                 resource.RLIMIT_CORE, (1, 1)
             )  # with 0 a program that collects cores would still be started
-            if tasks is not None:
-                hard = resource.getrlimit(resource.RLIMIT_NPROC)[1]
-                tasks = tasks if hard == resource.RLIM_INFINITY else min(tasks, hard)
-                resource.setrlimit(resource.RLIMIT_NPROC, (tasks, tasks))
             if not apart and host.landlock_abi() >= 6:
                 host.scope_signals()  # the zygote is among the processes it sees
-            if not self.cuda:  # it reserves far more addresses than memory
-                ceiling = forks.virtual_bytes() + self.memory_bytes
-                resource.setrlimit(resource.RLIMIT_AS, (ceiling, ceiling))
             with (
                 contextlib.suppress(OSError),
                 open("/proc/self/oom_score_adj", "w") as f,
             ):  # not writable in the sandbox
                 f.write("1000")  # when the machine runs out of memory, this goes first
             host.open_channel(channel, token)
-            if self.offer and self.scratch:
-                self._confine(workspaces, channel, tasks)
-            else:
+            if not (self.offer and self.scratch):
                 environment.restore()
             from graphglue_worker import job
 
-            code = job.run(self.request, workspaces, self.plans)
+            ahead: Any = None
+            if order is None:
+                ahead = None if self.cuda else self._twin(workspaces)  # with CUDA it would list what it may not
+                order = wire.recv(channel)
+                if order is None:
+                    os._exit(0)  # not wanted any more
+                self._restore_name()
+            _limit(order["limits"])
+            if self.offer and self.scratch:
+                self._confine(order, workspaces, channel)
+            if ahead:
+                ahead.order = order
+            code = job.run(order["request"], workspaces, order["plans"], ahead)
         except BaseException:  # noqa: BLE001 - the exit status tells the zygote, the output the user
             traceback.print_exc()
         finally:
             os._exit(code)
 
-    def _confine(self, workspaces: list[str], channel: int, tasks: int | None) -> None:
+    def _restore_name(self) -> None:
+        if self.name:
+            forks.name(self.name)
+
+    def _twin(self, workspaces: list[str]) -> Any:
+        from graphglue_worker import job, twin
+
+        def begin(order: dict[str, Any]) -> None:
+            self._restore_name()
+            _limit(order["limits"])
+            job.begin(order["request"], workspaces)
+            job.begin_capture(order["request"])
+
+        return twin.Twin(begin, self.pages)
+
+    def _confine(self, order: dict[str, Any], workspaces: list[str], channel: int) -> None:
         from graphglue_worker import devices
 
         assert self.offer and self.scratch
         devices.count = 0  # none is visible
         readable = [*workspaces, os.path.dirname(os.path.realpath(self.request["file"]))]
         try:
-            sandbox.enter(self.offer, self.scratch, readable, [channel], self.seconds, tasks)
+            sandbox.enter(self.offer, self.scratch, readable, [channel], self.seconds, order["limits"]["tasks"])
         except OSError as e:
             wire.report({"op": "done", "status": "error", "message": f"the job could not be confined: {e}"})
             os._exit(forks.EXIT_UNCAUGHT)
@@ -272,3 +309,14 @@ class Child:
         """Kill and reap, when nobody is left to tell."""
         self.cancel()
         self._finish(None)
+
+
+def _limit(limits: dict[str, int | None]) -> None:
+    """What the kernel holds a process of the job to, from its size now on."""
+    if limits["tasks"] is not None:
+        _, hard = resource.getrlimit(resource.RLIMIT_NPROC)
+        tasks = limits["tasks"] if hard == resource.RLIM_INFINITY else min(limits["tasks"], hard)
+        resource.setrlimit(resource.RLIMIT_NPROC, (tasks, tasks))
+    if limits["memory_bytes"]:
+        ceiling = forks.virtual_bytes() + limits["memory_bytes"]
+        resource.setrlimit(resource.RLIMIT_AS, (ceiling, ceiling))

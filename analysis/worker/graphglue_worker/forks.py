@@ -23,6 +23,7 @@ EXIT_CHANNEL = 72  # what the process was to report through has gone
 CHANNEL_WORDS = "your code closed or replaced the descriptors that graphglue-lsp reports through"
 # What a job can be apart in: its own processes and /proc; no network; no writable file system; also at the price of all privileges.
 PROCESSES, NETWORK, WRITES, UNPRIVILEGED = 1, 2, 4, 8
+STANDBY = "gg-standby"  # what processes without a job are called; 15 bytes at most
 _STREAMS = (sys.stdout, sys.stderr)  # user code may replace them by what hangs
 _RECORD = struct.Struct("i124s")  # of host_process.c
 
@@ -97,6 +98,17 @@ def start(apart: int, scratch: str | None = None, scratch_bytes: int = 0) -> For
         return Fork(pid, status) if pid else None
     pid = os.fork()
     return Fork(pid, None) if pid else None
+
+
+def name(new: str) -> str:
+    """What tools such as ps and top call this process from now on.  Returns what they called it before."""
+    try:
+        with open("/proc/self/comm", "rb+", buffering=0) as f:
+            old = f.read().rstrip(b"\n").decode(errors="replace")
+            f.write(new.encode())
+        return old
+    except OSError:
+        return new
 
 
 def can_be_apart(apart: int, scratch: str | None = None) -> bool:
@@ -176,7 +188,21 @@ class Task:
         if self.pid == 0:
             Task._running = set()
             _work(work, self._memory, quiet, dump)
+        self._place = identity(self._memory)
         Task._running.add(self.pid)
+
+    def adopt(self) -> None:
+        """What else runs now was started by user code, and is none of this task's."""
+        self._others = set(children(os.getpid())) - {self.pid}
+
+    def whole(self) -> bool:
+        """Is the file for the result still there?  User code may have closed it."""
+        return identity(self._memory) == self._place
+
+    def drop(self) -> None:
+        """End it.  Call instead of `result`."""
+        _kill_group(self.pid)
+        self._end()
 
     def result(self, deadline: Deadline) -> Any:
         """What the work returned, or Lost.  Call once."""
@@ -204,7 +230,8 @@ class Task:
         return os.fdopen(os.dup(self._memory), "rb")
 
     def _end(self) -> None:
-        os.close(self._memory)
+        if self.whole():
+            os.close(self._memory)
         Task._running.discard(self.pid)
         end = time.monotonic() + 5
         while time.monotonic() < end:

@@ -4,6 +4,7 @@ import contextlib
 import os
 import signal
 import sys
+import time
 import traceback
 from collections.abc import Iterator
 from types import FrameType
@@ -17,29 +18,49 @@ from graphglue_worker import (
     positions,
     reads,
     recorded,
+    twin,
     users_compile,
     verify,
     wire,
     write_inputs,
 )
+from graphglue_worker.twin import Twin
 
 MAX_NAME = 200
 
 
-def run(request: dict[str, Any], workspaces: list[str], plans: dict[str, Any] | None = None) -> int:
-    """Run the job and report its frames, `done` last.  Returns the child's exit status.
-
-    `plans`: inputs deduced for this file before, by entry name; None where they could not be; None as a whole when nothing was tried.
-    """
-    err = sys.stderr  # user code may replace it
-    status, message, place, repeats = "ok", None, None, False
+def begin(request: dict[str, Any], workspaces: list[str]) -> str:
+    """What comes before any user code.  Returns the file's absolute path."""
     file = os.path.abspath(request["file"])
     positions.set_roots([*workspaces, os.path.dirname(file)])
     sys.argv[:] = [file]  # what user code that reads its arguments at import finds
     recorded.install(request.get("recorded"))
+    return file
+
+
+def begin_capture(request: dict[str, Any]) -> None:
+    """What comes before the file of a capture is imported."""
+    users_compile.replace()
+    overlay.install({f["file"]: f["text"] for f in request.get("overlay") or []})
+    reads.watch()
+
+
+def run(
+    request: dict[str, Any], workspaces: list[str], plans: dict[str, Any] | None = None, ahead: Twin | None = None
+) -> int:
+    """Run the job and report its frames, `done` last.  Returns the child's exit status.
+
+    `plans`: inputs deduced for this file before, by entry name; None where they could not be; None as a whole when nothing was tried.
+    `ahead`: a process that may import the file too.
+    """
+    err = sys.stderr  # user code may replace it
+    status, message, place, repeats = "ok", None, None, False
+    file = begin(request, workspaces)
+    if ahead and request["op"] != "capture":
+        ahead.dismiss()
     try:
         if request["op"] == "capture":
-            repeats = _capture(request, file, plans)
+            repeats = _capture(request, file, plans, ahead)
         elif request["op"] == "write_inputs":
             write_inputs.run({**request, "file": file}, plans)
         else:
@@ -69,16 +90,18 @@ def run(request: dict[str, Any], workspaces: list[str], plans: dict[str, Any] | 
     return 0
 
 
-def _capture(request: dict[str, Any], file: str, plans: dict[str, Any] | None) -> bool:
+def _capture(request: dict[str, Any], file: str, plans: dict[str, Any] | None, ahead: Twin | None) -> bool:
     """Report all entries.  Returns whether the same files give the same again: not where a CUDA device was missing, which may come."""
     repeats = True
-    users_compile.replace()
-    overlay.install({f["file"]: f["text"] for f in request.get("overlay") or []})
-    reads.watch()
+    begin_capture(request)
     wanted = request.get("entries")
     known = dict(plans or {})
+    start = time.monotonic()
     with _watched(file, request.get("deadline_ms") or capture.DEFAULT_DEADLINE_MS):
         entries = inputs.load(file, bool(request.get("train")), known)
+    if ahead and not twin.may_repeat(entries, time.monotonic() - start):
+        ahead.dismiss()
+        ahead = None
     for entry in entries:
         if wanted is None or entry.name in wanted:
             name = entry.name
@@ -90,7 +113,12 @@ def _capture(request: dict[str, Any], file: str, plans: dict[str, Any] | None) -
                 with contextlib.suppress(wire.ChannelLost, wire.TooLarge):  # told by the entry, below
                     wire.report({"op": "break", "entry": name, "break": record})
 
-            found = capture.run(entry, on_break, request.get("deadline_ms"))
+            if ahead:
+                ahead.order.update(names=[e.name for e in entries], name=name)
+            found = capture.run(entry, on_break, request.get("deadline_ms"), ahead)
+            if ahead:
+                ahead.dismiss()  # its memory is that of the first entry now
+                ahead = None
             repeats = repeats and (found["cuda"] is None or found["cuda"]["device"] is not None)
             _report_entry(found)
     return repeats

@@ -18,17 +18,31 @@ _seen: set[str] = set()
 _log = -1
 _place: "tuple[int, int] | None" = None  # which file it was: user code may close descriptors and open its own
 _write = os.write
+_touches_known = False
 
 
-def watch() -> None:
-    """Note every file opened for reading from here on.  Forks inherit the log: each writes whole lines to it."""
+def open_log() -> None:
+    """Make the log.  Forks inherit it: each writes whole lines to it."""
     global _log, _place
     if _log < 0 and hasattr(os, "memfd_create"):
         with contextlib.suppress(OSError):  # in the sandbox: then it is not known
             _log = os.memfd_create("graphglue-reads", os.MFD_CLOEXEC)
             _place = forks.identity(_log)
-            if not host.watch_opens(_on_open):
-                sys.addaudithook(lambda event, args: _on_open(*args) if event == "open" else None)
+
+
+def watch() -> None:
+    """Note every file opened for reading from here on, in this process and its forks.  Call once."""
+    global _touches_known
+    open_log()
+    if _log >= 0:
+        _touches_known = host.watch_opens(_on_open)
+        if not _touches_known:
+            sys.addaudithook(lambda event, args: _on_open(*args) if event == "open" else None)
+
+
+def left_nothing() -> bool:
+    """Is it known that no Python code has changed anything outside its process since `watch`?"""
+    return _touches_known and host.touched() == 0
 
 
 def note(path: str) -> None:

@@ -25,6 +25,8 @@ from graphglue_worker.forks import describe_end
 __all__ = ["describe_end", "serve"]
 
 _FILES_WITH_PLANS = 256
+_QUIET_S = 0.05  # without a request, before a process is made to stand by: between jobs in a row there is none
+_STANDBY_S = 900.0  # it is let go after that
 _RECV_TIMEOUT_MS = 30_000  # between the first and the last byte of a frame
 
 
@@ -50,6 +52,10 @@ class Zygote:
         self.workspaces = workspaces
         self.waiting: deque[dict[str, Any]] = deque()
         self.child: Child | None = None
+        self.standby: Child | None = None  # the process of the next job of the user's own code
+        self.wants_standby = False
+        self.written: memory.Written | None = None  # being looked for
+        self.pages: list[tuple[int, int]] = []  # what a capture writes to
         self.torch_error: str | None = None
         self.cuda = False
         self.apart = 0
@@ -89,8 +95,11 @@ class Zygote:
                 if not self.turn():
                     return 0
         finally:
-            if self.child:
-                self.child.end()
+            for child in (self.child, self.standby):
+                if child:
+                    child.end()
+            if self.written:
+                self.written.end()
             if self.scratch:
                 shutil.rmtree(self.scratch, ignore_errors=True)
 
@@ -113,13 +122,43 @@ class Zygote:
 
     def fork(self, request: dict[str, Any], confined: bool) -> Child:
         plans = self.plans.get(_plan_key(request))
+        self.wants_standby = True
         if not confined:
+            child, self.standby = self.standby, None
+            if child:
+                try:
+                    child.give(request, plans)
+                    return child
+                except (OSError, ValueError):
+                    child.end()
             return Child(request, self.workspaces, (self.fd, self.out), self.apart, self.cuda, plans)
+        self.end_standby()  # one job's processes at a time: without namespaces it would be taken for something left behind
         shutil.rmtree(self.scratch, ignore_errors=True)  # what the job before left where nothing is mounted on it
         os.makedirs(self.scratch, 0o700)
         return Child(
             request, self.workspaces, (self.fd, self.out), self.offer.apart, False, plans, self.offer, self.scratch
         )
+
+    def prepare(self, readable: list[int]) -> None:
+        """What is done between jobs.  `readable`: empty when nothing has happened for a while."""
+        if self.written and self.written.fd in readable:
+            self.pages = self.written.take()
+            self.written = None
+        elif self.standby and self.fd not in readable:  # it has ended, which it should not have, or waited for too long
+            self.end_standby()
+        elif not readable:
+            self.stand_by()
+
+    def stand_by(self) -> None:
+        """Make the process of the next job, in good time."""
+        self.wants_standby = False
+        with contextlib.suppress(OSError):
+            self.standby = Child(None, self.workspaces, (self.fd, self.out), self.apart, self.cuda, pages=self.pages)
+
+    def end_standby(self) -> None:
+        if self.standby:
+            self.standby.end()
+            self.standby = None
 
     def answer(self, request: dict[str, Any], status: str, message: str | None) -> None:
         self.send({"op": "done", "id": request.get("id"), "status": status, "message": message, "output": ""})
@@ -131,8 +170,18 @@ class Zygote:
         if not child and self.idle and not select.select(fds, [], [], 0)[0]:
             if next(self.idle, self) is self:
                 self.idle = None
+                self.wants_standby = self.torch_error is None
+                self.written = memory.Written(warmup.warm_up) if self.wants_standby else None
             return True
-        readable, _, _ = select.select(fds, [], [], child.timeout() if child else None)
+        timeout = child.timeout() if child else None
+        if not child and not self.idle:
+            fds += self.standby.descriptors() if self.standby else ()
+            fds += [self.written.fd] if self.written else ()
+            if self.standby or self.wants_standby and not self.written:
+                timeout = _STANDBY_S if self.standby else _QUIET_S
+        readable, _, _ = select.select(fds, [], [], timeout)
+        if not child:
+            self.prepare(readable)
         if child:
             frames, last = child.serve(readable)
             if last:
