@@ -289,6 +289,25 @@ static const gg__field fields_hover[] = {
 };
 const gg_type gg_type_hover = {"Hover", sizeof(gg_lsp_hover), fields_hover, 2};
 
+static const gg__field fields_inlay_hint_params[] = {
+    {"textDocument", GG__STRUCT, 0, offsetof(gg_lsp_inlay_hint_params, text_document), &gg_type_text_document_identifier},
+    {"range", GG__STRUCT, 0, offsetof(gg_lsp_inlay_hint_params, range), &gg_type_range},
+    {"workDoneToken", GG__TOKEN, GG__OPTIONAL, offsetof(gg_lsp_inlay_hint_params, work_done_token), NULL},
+};
+const gg_type gg_type_inlay_hint_params = {"InlayHintParams", sizeof(gg_lsp_inlay_hint_params), fields_inlay_hint_params, 3};
+
+static const gg__field fields_inlay_hint[] = {
+    {"position", GG__STRUCT, 0, offsetof(gg_lsp_inlay_hint, position), &gg_type_position},
+    {"label", GG__RAW, 0, offsetof(gg_lsp_inlay_hint, label), NULL},
+    {"kind", GG__INT, GG__OPTIONAL, offsetof(gg_lsp_inlay_hint, kind), NULL},
+    {"textEdits", GG__STRUCT, GG__OPTIONAL | GG__LIST, offsetof(gg_lsp_inlay_hint, text_edits), &gg_type_text_edit},
+    {"tooltip", GG__STRUCT, GG__OPTIONAL, offsetof(gg_lsp_inlay_hint, tooltip), &gg_type_markup_content},
+    {"paddingLeft", GG__BOOL, GG__OPTIONAL, offsetof(gg_lsp_inlay_hint, padding_left), NULL},
+    {"paddingRight", GG__BOOL, GG__OPTIONAL, offsetof(gg_lsp_inlay_hint, padding_right), NULL},
+    {"data", GG__RAW, GG__OPTIONAL, offsetof(gg_lsp_inlay_hint, data), NULL},
+};
+const gg_type gg_type_inlay_hint = {"InlayHint", sizeof(gg_lsp_inlay_hint), fields_inlay_hint, 8};
+
 static const gg__field fields_publish_diagnostics_params[] = {
     {"uri", GG__STR, 0, offsetof(gg_lsp_publish_diagnostics_params, uri), NULL},
     {"diagnostics", GG__STRUCT, GG__LIST, offsetof(gg_lsp_publish_diagnostics_params, diagnostics), &gg_type_diagnostic},

@@ -35,6 +35,9 @@
 #define GG_LSP_FILE_CHANGE_TYPE_CHANGED 2
 #define GG_LSP_FILE_CHANGE_TYPE_DELETED 3
 
+#define GG_LSP_INLAY_HINT_KIND_TYPE 1
+#define GG_LSP_INLAY_HINT_KIND_PARAMETER 2
+
 #define GG_LSP_LANGUAGE_KIND_ABAP "abap"
 #define GG_LSP_LANGUAGE_KIND_WINDOWS_BAT "bat"
 #define GG_LSP_LANGUAGE_KIND_BIB_TE_X "bibtex"
@@ -352,6 +355,23 @@ typedef struct gg_lsp_hover {
     gg_lsp_range *range;
 } gg_lsp_hover;
 
+typedef struct gg_lsp_inlay_hint_params {
+    gg_lsp_text_document_identifier text_document; 
+    gg_lsp_range range; 
+    gg_opt_token work_done_token;
+} gg_lsp_inlay_hint_params;
+
+typedef struct gg_lsp_inlay_hint {
+    gg_lsp_position position; 
+    json_t *label; 
+    gg_opt_int kind; 
+    struct { gg_lsp_text_edit *items; uint32_t len; } text_edits; 
+    gg_lsp_markup_content *tooltip; 
+    gg_opt_bool padding_left; 
+    gg_opt_bool padding_right; 
+    json_t *data;
+} gg_lsp_inlay_hint;
+
 typedef struct gg_lsp_publish_diagnostics_params {
     gg_str uri; 
     struct { gg_lsp_diagnostic *items; uint32_t len; } diagnostics; 
@@ -467,6 +487,8 @@ extern const gg_type gg_type_did_save_text_document_params;
 extern const gg_type gg_type_hover_params;
 extern const gg_type gg_type_markup_content;
 extern const gg_type gg_type_hover;
+extern const gg_type gg_type_inlay_hint_params;
+extern const gg_type gg_type_inlay_hint;
 extern const gg_type gg_type_publish_diagnostics_params;
 extern const gg_type gg_type_log_message_params;
 extern const gg_type gg_type_show_message_params;

@@ -174,6 +174,8 @@ static void on_grouped(void *data) {
     gg_ask_to_pull(session);
     if (document && GG_HAS(session, LENS_REFRESH))
         gg_request_take(session, "workspace/codeLens/refresh", NULL, NULL, NULL);
+    if (document && GG_HAS(session, HINT_REFRESH) && !GG_HAS(session, LENS))
+        gg_request_take(session, "workspace/inlayHint/refresh", NULL, NULL, NULL);
     if (once_more) gg_capture_start(document);
 }
 

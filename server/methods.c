@@ -33,6 +33,8 @@ static gg_method methods[] = {
            "{\"textDocumentSync\":{\"openClose\":true,\"change\":2,\"save\":{\"includeText\":false}}}"),
     NOTICE("textDocument/didSave", GG_RUNNING, &gg_type_did_save_text_document_params, gg_on_did_save, NULL),
     REQUEST("textDocument/hover", GG_RUNNING, &gg_type_hover_params, gg_on_hover, "{\"hoverProvider\":true}"),
+    REQUEST("textDocument/inlayHint", GG_RUNNING, &gg_type_inlay_hint_params, gg_on_inlay_hint,
+            "{\"inlayHintProvider\":true}"),
     NOTICE("window/workDoneProgress/cancel", GG_RUNNING, &gg_type_work_done_progress_cancel_params,
            gg_on_progress_cancel, NULL),
     NOTICE("workspace/didChangeConfiguration", GG_RUNNING, &gg_type_did_change_configuration_params,
@@ -73,6 +75,7 @@ json_t *gg_methods_capabilities(const gg_session *session) {
         if (part) json_object_update_missing(out, part);
         json_decref(part);
     }
+    if (GG_HAS(session, LENS)) json_object_del(out, "inlayHintProvider"); /* it would say the same twice */
     /* A client that asks, but cannot be told to ask again, is pushed to, and must not ask as well: it would show both. */
     if (GG_HAS(session, PULL) && !session->pulls) json_object_del(out, "diagnosticProvider");
     return out;

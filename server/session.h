@@ -231,6 +231,16 @@ void gg_writing_cancel(gg_writing *writing); /* its done follows */
 int gg_inputs_edits(gg_edits *out, const gg_text *text, const json_t *answer, gg_error *err) GG_MUST_USE;
 gg_str gg_inputs_words(const json_t *answer, gg_arena *arena);
 
+/* ---- entry_states.c ---- */
+typedef struct gg_entry_state {
+    gg_span span;   /* the line of a class or function */
+    gg_str said;    /* what the last capture found of what begins there; lives in the arena */
+    bool unwritten; /* the last of its line: some of its inputs nobody wrote */
+} gg_entry_state;
+typedef GG_LIST(gg_entry_state) gg_entry_states;
+gg_entry_states gg_entry_states_of(const gg_document *document,
+                                   gg_arena *arena); /* the list is the caller's; NULL: empty */
+
 /* How long the next publication is to wait: not at all, unless there were many just now. */
 uint64_t gg_publish_delay_ms(const gg_session *session);
 void gg_publish_soon(gg_session *session);

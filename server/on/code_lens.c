@@ -2,98 +2,23 @@
  * Loop thread only; it says what is known, and runs nothing. */
 #include "server/on/on.h"
 
-enum { MAX_AT_ONE_PLACE = 3 }; /* entries; more are told in sum */
-
-typedef struct place { /* entries that are marked at the same line */
-    size_t first, count;
-    uint32_t graphs, breaks, broken;
-    bool unwritten;
-} place;
-
-static const gg_mark *mark_of(const gg_document *document, size_t entry) {
-    return &document->marks[document->findings->sites.len + document->findings->problem_count + entry];
-}
-
-/* An entry that still runs has only its breaks so far. */
-static bool is_told(const gg_document *document, size_t entry) {
-    const gg_mark *mark = mark_of(document, entry);
-    return !mark->gone && !mark->faded && document->findings->entries[entry].inputs.len > 0;
-}
-
-static bool is_written(const gg_entry *entry) {
-    static const char *const forms[] = {"recorded", "deduced", "none"};
-    for (size_t i = 0; i < GG_COUNT(forms); i++)
-        if (gg_str_is(entry->inputs, forms[i])) return false;
-    return true;
-}
-
-static bool same_place(const gg_document *document, size_t a, size_t b) {
-    return mark_of(document, a)->span.start == mark_of(document, b)->span.start;
-}
-
-static place place_at(const gg_document *document, size_t first) {
-    const gg_findings *f = document->findings;
-    place p = {.first = first};
-    for (size_t i = first; i < f->entry_count; i++) {
-        const gg_entry *entry = &f->entries[i];
-        if (!is_told(document, i) || !same_place(document, first, i)) continue;
-        p.count++;
-        p.graphs += (uint32_t)entry->graphs;
-        p.breaks += (uint32_t)entry->break_count;
-        p.broken += entry->status == GG_ENTRY_BREAKS;
-        p.unwritten = p.unwritten || !is_written(entry);
-    }
-    return p;
-}
-
-static bool is_first(const gg_document *document, size_t entry) {
-    for (size_t i = 0; i < entry; i++)
-        if (is_told(document, i) && same_place(document, i, entry)) return false;
-    return true;
-}
-
-static void add(json_t *lenses, const gg_document *document, size_t entry, gg_str title, const char *command) {
-    json_array_append_new(
-        lenses, json_pack("{s:o, s:{s:s%, s:s, s:[s]}}", "range",
-                          gg_range_json(document->session, document->text, mark_of(document, entry)->span), "command",
-                          "title", title.ptr, title.len, "command", command, "arguments", document->uri));
-}
-
-static void add_state(json_t *lenses, const gg_document *document, const place *p, const char *since, gg_arena *arena) {
-    const gg_findings *f = document->findings;
-    if (p->count > MAX_AT_ONE_PLACE) {
-        gg_str breaks =
-            p->broken ? gg_arena_printf(arena, "%u breaks in %u of them", p->breaks, p->broken) : GG_STR("no break");
-        gg_str said =
-            gg_arena_printf(arena, "%zu input sets: %u graphs, %.*s%s", p->count, p->graphs, GG_STR_ARG(breaks), since);
-        add(lenses, document, p->first, said, "graphglue.capture");
-        return;
-    }
-    for (size_t i = p->first; i < f->entry_count; i++) {
-        const gg_entry *entry = &f->entries[i];
-        if (!is_told(document, i) || !same_place(document, p->first, i)) continue;
-        bool named = p->count > 1 || document->path == NULL || !gg_str_is(entry->file, document->path);
-        gg_str state = gg_entry_summary(entry, &f->sites, arena);
-        gg_str said = named ? gg_arena_printf(arena, "%.*s: %.*s%s", GG_STR_ARG(entry->name), GG_STR_ARG(state), since)
-                            : gg_arena_printf(arena, "%.*s%s", GG_STR_ARG(state), since);
-        add(lenses, document, i, said, "graphglue.capture");
-    }
+static void add(json_t *lenses, const gg_document *document, gg_span span, gg_str title, const char *command) {
+    json_array_append_new(lenses, json_pack("{s:o, s:{s:s%, s:s, s:[s]}}", "range",
+                                            gg_range_json(document->session, document->text, span), "command", "title",
+                                            title.ptr, title.len, "command", command, "arguments", document->uri));
 }
 
 GG_HANDLER(gg_on_code_lens) {
     const gg_lsp_code_lens_params *p = params;
     const gg_document *document = gg_document_find(session, p->text_document.uri);
-    const gg_findings *f = document ? document->findings : NULL;
+    gg_entry_states states = gg_entry_states_of(document, call->arena);
     json_t *lenses = json_array();
-    if (f && session->settings.trusted) {
-        bool same = gg_str_equal(gg_text_bytes(f->text), gg_text_bytes(document->text));
-        for (size_t i = 0; i < f->entry_count; i++) {
-            if (!is_told(document, i) || !is_first(document, i)) continue;
-            place at = place_at(document, i);
-            add_state(lenses, document, &at, same ? "" : " (edited since)", call->arena);
-            if (at.unwritten && GG_HAS(session, APPLY_EDIT))
-                add(lenses, document, i, GG_STR("Write example inputs"), "graphglue.writeInputs");
-        }
+    for (size_t i = 0; i < states.len; i++) {
+        const gg_entry_state *state = &states.items[i];
+        add(lenses, document, state->span, state->said, "graphglue.capture");
+        if (state->unwritten && GG_HAS(session, APPLY_EDIT))
+            add(lenses, document, state->span, GG_STR("Write example inputs"), "graphglue.writeInputs");
     }
+    gg_list_clear(&states);
     gg_call_reply_take(call, lenses);
 }

@@ -147,6 +147,7 @@ class Client(LanguageClient):
         self.unread: list[str] = []
         self.ended = False
         self.lens_refreshes = 0
+        self.hint_refreshes = 0
         self.may_stall = False  # only for what is known to take longer, and said by the test
         self._changed = asyncio.Event()
 
@@ -166,6 +167,10 @@ class Client(LanguageClient):
         @self.feature(types.WORKSPACE_CODE_LENS_REFRESH)
         def _(*_: Any) -> None:
             self.lens_refreshes += 1
+
+        @self.feature(types.WORKSPACE_INLAY_HINT_REFRESH)
+        def _(*_: Any) -> None:
+            self.hint_refreshes += 1
 
         @self.feature(types.CLIENT_REGISTER_CAPABILITY)
         def _(params: types.RegistrationParams) -> None:
@@ -383,9 +388,10 @@ def capabilities(
     pull: bool = False,
     refresh: bool = True,
     lens: bool = False,
+    hints: bool = False,
 ) -> types.ClientCapabilities:
     """Those of a capable editor, or of one that has neither resolve, progress nor Markdown; `pull`: it asks for diagnostics;
-    `lens`: for code lenses again, when told to."""
+    `lens`: for code lenses, `hints`: for inlay hints, again when told to."""
     general = types.GeneralClientCapabilities(
         position_encodings=[types.PositionEncodingKind(e) for e in encodings] if encodings else None
     )
@@ -412,6 +418,7 @@ def capabilities(
             workspace_folders=True,
             diagnostics=types.DiagnosticWorkspaceClientCapabilities(refresh_support=refresh) if pull else None,
             code_lens=types.CodeLensWorkspaceClientCapabilities(refresh_support=True) if lens else None,
+            inlay_hint=types.InlayHintWorkspaceClientCapabilities(refresh_support=True) if hints else None,
             workspace_edit=types.WorkspaceEditClientCapabilities(document_changes=True),
         ),
         text_document=types.TextDocumentClientCapabilities(
@@ -420,6 +427,8 @@ def capabilities(
                 related_information=True, version_support=True, code_description_support=True, data_support=True
             ),
             diagnostic=types.DiagnosticClientCapabilities() if pull else None,
+            code_lens=types.CodeLensClientCapabilities() if lens else None,
+            inlay_hint=types.InlayHintClientCapabilities() if hints else None,
             hover=types.HoverClientCapabilities(content_format=[types.MarkupKind.Markdown, types.MarkupKind.PlainText]),
             code_action=types.CodeActionClientCapabilities(
                 code_action_literal_support=types.ClientCodeActionLiteralOptions(

@@ -17,7 +17,11 @@ async def ignore(client, uri, diagnostic):
     """What the editor does with *Ignore … here*."""
     actions = await client.actions(uri, diagnostic.range)
     (action,) = [a for a in actions if a.title == f"Ignore {diagnostic.code} here"]
-    assert action.kind == types.CodeActionKind.QuickFix and not action.is_preferred and [d.code for d in action.diagnostics] == [diagnostic.code]
+    assert (
+        action.kind == types.CodeActionKind.QuickFix
+        and not action.is_preferred
+        and [d.code for d in action.diagnostics] == [diagnostic.code]
+    )
     client.apply(action.edit)
     await client.sync()
 
@@ -47,7 +51,9 @@ async def test_what_a_capture_found(start, predict):
     assert codes(client, uri) == []
     await client.saved(uri)
     assert codes(client, uri) == []
-    hover = types.HoverParams(text_document=types.TextDocumentIdentifier(uri=uri), position=client.find(uri, "print").start)
+    hover = types.HoverParams(
+        text_document=types.TextDocumentIdentifier(uri=uri), position=client.find(uri, "print").start
+    )
     assert await client.text_document_hover_async(hover) is None
     client.replace(uri, "ignore[GB0059]", "ignore[GB0007]")
     await client.sync()
