@@ -1,4 +1,5 @@
-/* gg_arena: a list of blocks, bumped through; big requests get a block of their own.  One owner at a time. */
+/* gg_arena: a list of blocks, bumped through, each twice as large as the one before: most arenas stay small.  Requests larger than the next
+ * block get one of their own.  One owner at a time. */
 #include "base/arena.h"
 
 #include <stdarg.h>
@@ -7,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK_BYTES = 4096 };
+enum { FIRST_BLOCK_BYTES = 512, MAX_BLOCK_BYTES = 32 * 1024 };
 
 typedef struct block {
     struct block *next;
@@ -17,10 +18,13 @@ typedef struct block {
 
 struct gg_arena {
     block *first; /* the one being filled */
+    size_t next_bytes;
 };
 
 gg_arena *gg_arena_new(void) {
-    return gg_calloc(1, sizeof(gg_arena));
+    gg_arena *arena = gg_calloc(1, sizeof(gg_arena));
+    arena->next_bytes = FIRST_BLOCK_BYTES;
+    return arena;
 }
 
 void gg_arena_free(gg_arena *arena) {
@@ -39,10 +43,12 @@ void *gg_arena_alloc(gg_arena *arena, size_t size_bytes) {
     if (size < size_bytes) abort(); /* overflow: no ceiling allows this */
     block *b = arena->first;
     if (b == NULL || b->size - b->used < size) {
-        size_t block_size = size > BLOCK_BYTES ? size : BLOCK_BYTES;
+        bool alone = size > arena->next_bytes;
+        size_t block_size = alone ? size : arena->next_bytes;
+        if (!alone && arena->next_bytes < MAX_BLOCK_BYTES) arena->next_bytes *= 2;
         b = gg_malloc(sizeof(block) + block_size);
         *b = (block){.size = block_size};
-        if (arena->first && size > BLOCK_BYTES) { /* keep filling the current block */
+        if (arena->first && alone) { /* keep filling the current block */
             b->next = arena->first->next;
             arena->first->next = b;
         } else {
