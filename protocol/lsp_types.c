@@ -362,6 +362,25 @@ static const gg__field fields_configuration_params[] = {
 };
 const gg_type gg_type_configuration_params = {"ConfigurationParams", sizeof(gg_lsp_configuration_params), fields_configuration_params, 1};
 
+static const gg__field fields_previous_result_id[] = {
+    {"uri", GG__STR, 0, offsetof(gg_lsp_previous_result_id, uri), NULL},
+    {"value", GG__STR, 0, offsetof(gg_lsp_previous_result_id, value), NULL},
+};
+const gg_type gg_type_previous_result_id = {"PreviousResultId", sizeof(gg_lsp_previous_result_id), fields_previous_result_id, 2};
+
+static const gg__field fields_workspace_diagnostic_params[] = {
+    {"previousResultIds", GG__STRUCT, GG__LIST, offsetof(gg_lsp_workspace_diagnostic_params, previous_result_ids), &gg_type_previous_result_id},
+    {"identifier", GG__STR, GG__OPTIONAL, offsetof(gg_lsp_workspace_diagnostic_params, identifier), NULL},
+    {"workDoneToken", GG__TOKEN, GG__OPTIONAL, offsetof(gg_lsp_workspace_diagnostic_params, work_done_token), NULL},
+    {"partialResultToken", GG__TOKEN, GG__OPTIONAL, offsetof(gg_lsp_workspace_diagnostic_params, partial_result_token), NULL},
+};
+const gg_type gg_type_workspace_diagnostic_params = {"WorkspaceDiagnosticParams", sizeof(gg_lsp_workspace_diagnostic_params), fields_workspace_diagnostic_params, 4};
+
+static const gg__field fields_workspace_diagnostic_report[] = {
+    {"items", GG__RAW, GG__LIST, offsetof(gg_lsp_workspace_diagnostic_report, items), NULL},
+};
+const gg_type gg_type_workspace_diagnostic_report = {"WorkspaceDiagnosticReport", sizeof(gg_lsp_workspace_diagnostic_report), fields_workspace_diagnostic_report, 1};
+
 static const gg__field fields_did_change_configuration_params[] = {
     {"settings", GG__RAW, 0, offsetof(gg_lsp_did_change_configuration_params, settings), NULL},
 };

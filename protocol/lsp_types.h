@@ -417,6 +417,22 @@ typedef struct gg_lsp_configuration_params {
     struct { gg_lsp_configuration_item *items; uint32_t len; } items;
 } gg_lsp_configuration_params;
 
+typedef struct gg_lsp_previous_result_id {
+    gg_str uri; 
+    gg_str value;
+} gg_lsp_previous_result_id;
+
+typedef struct gg_lsp_workspace_diagnostic_params {
+    struct { gg_lsp_previous_result_id *items; uint32_t len; } previous_result_ids; 
+    gg_str identifier; 
+    gg_opt_token work_done_token; 
+    gg_opt_token partial_result_token;
+} gg_lsp_workspace_diagnostic_params;
+
+typedef struct gg_lsp_workspace_diagnostic_report {
+    struct { json_t **items; uint32_t len; } items;
+} gg_lsp_workspace_diagnostic_report;
+
 typedef struct gg_lsp_did_change_configuration_params {
     json_t *settings;
 } gg_lsp_did_change_configuration_params;
@@ -498,6 +514,9 @@ extern const gg_type gg_type_apply_workspace_edit_params;
 extern const gg_type gg_type_apply_workspace_edit_result;
 extern const gg_type gg_type_configuration_item;
 extern const gg_type gg_type_configuration_params;
+extern const gg_type gg_type_previous_result_id;
+extern const gg_type gg_type_workspace_diagnostic_params;
+extern const gg_type gg_type_workspace_diagnostic_report;
 extern const gg_type gg_type_did_change_configuration_params;
 extern const gg_type gg_type_file_event;
 extern const gg_type gg_type_did_change_watched_files_params;

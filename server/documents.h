@@ -63,18 +63,18 @@ typedef struct gg_document {
     char *uri, *path; /* path NULL for documents that are no files */
     int64_t version;  /* the client's; may come again after a close, and nothing of ours is told apart by it */
     bool python;
+    bool lost;         /* a change could not be applied: what the client holds is not known */
     uint64_t revision; /* of the text: no two texts of a session have the same */
     gg_text *text;
     gg_draft *draft;            /* text and the changes since; NULL: settled */
-    bool lost;                  /* a change could not be applied: what the client holds is not known */
     gg_tree *tree;              /* of an older or the same text */
     gg_noted_list tree_changes; /* since tree */
     gg_findings *findings;
     gg_mark *marks;               /* sites, then problems, then entries */
     uint64_t generation;          /* of findings and marks together: names a pull result */
     uint64_t findings_generation; /* of findings: dates a code action */
-    bool dirty;                   /* must be published */
     uint64_t dirty_since_ms;      /* uv_now's */
+    bool dirty;                   /* must be published */
     bool closed;
     struct gg_capture *capture;
     struct gg_predicted *predicted; /* predictions.h; NULL: none yet */

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "server/session.h"
+#include "server/workspace_scan.h"
 
 typedef struct gg_folder {
     char *path;
@@ -66,6 +67,7 @@ static void apply(gg_session *session) {
         gg_predictions_wanted(session->documents.items[i]);
     }
     gg_workspaces_choose_python(session);
+    gg_workspace_scan_changed(session);
 }
 
 void gg_folders_rebuild(gg_session *session) {

@@ -26,7 +26,7 @@ static gg_method methods[] = {
             "{\"codeLensProvider\":{\"resolveProvider\":false}}"),
     REQUEST("textDocument/diagnostic", GG_RUNNING, &gg_type_document_diagnostic_params, gg_on_diagnostic,
             "{\"diagnosticProvider\":{\"identifier\":\"graphglue\",\"interFileDependencies\":true,"
-            "\"workspaceDiagnostics\":false}}"),
+            "\"workspaceDiagnostics\":true}}"),
     NOTICE("textDocument/didChange", GG_RUNNING, &gg_type_did_change_text_document_params, gg_on_did_change, NULL),
     NOTICE("textDocument/didClose", GG_RUNNING, &gg_type_did_close_text_document_params, gg_on_did_close, NULL),
     NOTICE("textDocument/didOpen", GG_RUNNING, &gg_type_did_open_text_document_params, gg_on_did_open,
@@ -37,6 +37,7 @@ static gg_method methods[] = {
             "{\"inlayHintProvider\":true}"),
     NOTICE("window/workDoneProgress/cancel", GG_RUNNING, &gg_type_work_done_progress_cancel_params,
            gg_on_progress_cancel, NULL),
+    REQUEST("workspace/diagnostic", GG_RUNNING, &gg_type_workspace_diagnostic_params, gg_on_workspace_diagnostic, NULL),
     NOTICE("workspace/didChangeConfiguration", GG_RUNNING, &gg_type_did_change_configuration_params,
            gg_on_did_change_configuration, NULL),
     NOTICE("workspace/didChangeWatchedFiles", GG_RUNNING, &gg_type_did_change_watched_files_params,

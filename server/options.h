@@ -56,4 +56,13 @@ typedef struct gg_project {
 void gg_project_read(gg_project *out, const char *folder);
 void gg_project_clear(gg_project *project);
 
+/* Options of many folders, each pyproject.toml read once.  One owner at a time. */
+typedef struct gg_option_cache gg_option_cache;
+/* `over` (borrowed; may be NULL) goes before what files say; `base`: what exclusions are relative to without one (NULL: nothing). */
+gg_option_cache *gg_option_cache_new(const json_t *over, const char *base);
+void gg_option_cache_free(gg_option_cache *cache);
+const gg_options *gg_option_cache_at(gg_option_cache *cache,
+                                     const char *folder);               /* absolute; borrowed from the cache */
+const gg_words *gg_option_cache_problems(const gg_option_cache *cache); /* each once */
+
 #endif

@@ -22,13 +22,17 @@ static json_t *related(const gg_session *session, const gg_site *site) {
     return array;
 }
 
-static json_t *base(const gg_document *document, gg_mark mark, int severity, gg_str code, gg_str message) {
-    json_t *out =
-        json_pack("{s:o, s:i, s:s, s:s%, s:s%}", "range", gg_range_json(document->session, document->text, mark.span),
-                  "severity", mark.faded ? GG_LEVEL_HINT : severity, "source", "graphglue", "code", code.ptr, code.len,
-                  "message", message.ptr, message.len);
+static json_t *base_at(const gg_session *session, const gg_text *text, gg_mark mark, int severity, gg_str code,
+                       gg_str message) {
+    json_t *out = json_pack("{s:o, s:i, s:s, s:s%, s:s%}", "range", gg_range_json(session, text, mark.span), "severity",
+                            mark.faded ? GG_LEVEL_HINT : severity, "source", "graphglue", "code", code.ptr, code.len,
+                            "message", message.ptr, message.len);
     if (mark.faded) json_object_set_new(out, "tags", json_pack("[i]", UNNECESSARY));
     return out;
+}
+
+static json_t *base(const gg_document *document, gg_mark mark, int severity, gg_str code, gg_str message) {
+    return base_at(document->session, document->text, mark, severity, code, message);
 }
 
 static void add_link(const gg_session *session, json_t *diagnostic, gg_str id, gg_arena *arena) {
@@ -56,17 +60,22 @@ json_t *gg_diagnostic_of_site(const gg_document *document, size_t index) {
     return out;
 }
 
-json_t *gg_diagnostic_of_prediction(const gg_document *document, size_t index) {
-    const gg_prediction *p = &document->predicted->list.items[index];
+json_t *gg_prediction_json(const gg_session *session, const gg_text *text, const gg_prediction *p, gg_span span,
+                           gg_level level) {
     gg_arena *arena = gg_arena_new();
     gg_str said = p->guard.len == 0 ? gg_arena_printf(arena, "%.*s (predicted)", GG_STR_ARG(p->message))
                                     : gg_arena_printf(arena, "%.*s (predicted; only if: %.*s)", GG_STR_ARG(p->message),
                                                       GG_STR_ARG(p->guard));
-    gg_mark mark = {.span = document->predicted->spans[index]};
-    json_t *out = base(document, mark, (int)gg_level_of_prediction(document, index), p->id, said);
-    if (!p->beyond) add_link(document->session, out, p->id, arena);
+    json_t *out = base_at(session, text, (gg_mark){.span = span}, (int)level, p->id, said);
+    if (!p->beyond) add_link(session, out, p->id, arena);
     gg_arena_free(arena);
     return out;
+}
+
+json_t *gg_diagnostic_of_prediction(const gg_document *document, size_t index) {
+    const gg_predicted *p = document->predicted;
+    return gg_prediction_json(document->session, document->text, &p->list.items[index], p->spans[index],
+                              gg_level_of_prediction(document, index));
 }
 
 static void add_predictions(const gg_document *document, json_t *array) {

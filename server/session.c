@@ -11,6 +11,7 @@
 #endif
 
 #include "server/session.h"
+#include "server/workspace_scan.h"
 
 enum { PARENT_CHECK_MS = 1000, LEAVE_DEADLINE_MS = 3000 };
 
@@ -243,6 +244,7 @@ static void release(gg_session *session) {
     json_decref(session->settings.values);
     gg_options_free(session->settings.options);
     gg_folders_free(session);
+    gg_workspace_scan_free(session);
     gg_remote_clear(&session->settings.remote);
     json_decref(session->settings.worker);
     gg_frame_reader_free(session->reader);

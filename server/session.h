@@ -88,7 +88,10 @@ struct gg_session {
         asking; /* settings are awaited, of the client or of a file: captures wait, they may name another interpreter */
     GG_LIST(struct gg_folder *) folders;
     bool reading_folders, read_folders_again;
-    gg_words told; /* what is wrong with a file of settings */
+    GG_LIST(struct gg_workspace_scan *) scans;
+    GG_LIST(struct gg_scanned_file *) scanned_files;
+    uint64_t scan_epoch; /* counts changes of files and settings */
+    gg_words told;       /* what is wrong with a file of settings */
     uv_timer_t flush, parent_watch, leave;
     uv_prepare_t prepare;
     uv_signal_t signals[GG_LEAVE_SIGNALS];
@@ -253,10 +256,14 @@ gg_str
 gg_diagnostics_write(const gg_document *document); /* as text, most of which was written before; until the next call */
 json_t *gg_diagnostic_of_site(const gg_document *document, size_t index);
 json_t *gg_diagnostic_of_prediction(const gg_document *document, size_t index);
+/* Any thread. */
+json_t *gg_prediction_json(const gg_session *session, const gg_text *text, const gg_prediction *prediction,
+                           gg_span span, gg_level level);
 
 /* ---- levels (levels.c) --------------------------------------------------------------------------------------------------------- */
 gg_level gg_level_of_site(const gg_document *document, size_t index); /* never GG_LEVEL_DEFAULT */
 gg_level gg_level_of_prediction(const gg_document *document, size_t index);
+gg_level gg_prediction_level(const gg_options *options, const gg_prediction *prediction); /* any thread */
 
 /* ---- settings of folders (folders.c) --------------------------------------------------------------------------------------------- */
 const gg_options *gg_options_of(const gg_document *document); /* borrowed until settings change */

@@ -111,12 +111,16 @@ static json_int_t rule_index(gg_cli_sarif *s, gg_str id, gg_str type) {
     }
     gg_arena *arena = gg_arena_new();
     json_t *help = json_object();
-    gg_str url = gg_explain_url(id, arena);
     add_text(help, "text", id, s->registry, false);
     add_text(help, "markdown", id, s->registry, true);
-    rule = json_pack("{s:s%, s:{s:o}, s:s%, s:{s:s}, s:{s:[s], s:s}}", "id", id.ptr, id.len, "shortDescription", "text",
-                     title_of(help, type, id), "helpUri", url.ptr, url.len, "defaultConfiguration", "level", "warning",
-                     "properties", "tags", "torch.compile", "category", gg_break_category(id, type));
+    rule = json_pack("{s:s%, s:{s:o}, s:{s:s}, s:{s:[s]}}", "id", id.ptr, id.len, "shortDescription", "text",
+                     title_of(help, type, id), "defaultConfiguration", "level", "warning", "properties", "tags",
+                     "torch.compile");
+    if (!gg_is_rule(id)) { /* else it is no break, and has no id of its own */
+        gg_str url = gg_explain_url(id, arena);
+        json_object_set_new(rule, "helpUri", json_stringn(url.ptr, url.len));
+        json_object_set_new(json_object_get(rule, "properties"), "category", json_string(gg_break_category(id, type)));
+    }
     if (json_object_size(help)) json_object_set(rule, "help", help);
     json_decref(help);
     gg_arena_free(arena);
@@ -164,9 +168,9 @@ void gg_cli_sarif_prediction(gg_cli_sarif *s, const gg_cli_file *file, const gg_
     gg_level level = gg_options_level(file->options, p->id, p->rule);
     if (level == GG_LEVEL_OFF) return;
     gg_arena *arena = gg_arena_new();
-    gg_str said = p->certain ? gg_arena_printf(arena, "%.*s (predicted)", GG_STR_ARG(p->message))
-                             : gg_arena_printf(arena, "%.*s (predicted; only if: %.*s)", GG_STR_ARG(p->message),
-                                               GG_STR_ARG(p->guard));
+    gg_str said = p->guard.len == 0 ? gg_arena_printf(arena, "%.*s (predicted)", GG_STR_ARG(p->message))
+                                    : gg_arena_printf(arena, "%.*s (predicted; only if: %.*s)", GG_STR_ARG(p->message),
+                                                      GG_STR_ARG(p->guard));
     json_t *out = result(
         s,
         level        ? level

@@ -5,7 +5,7 @@
 
 #include "server/on/on.h"
 
-enum { MAX_SITES = 32, MAX_OFFERS = 8, ID_BYTES = 16 };
+enum { MAX_SITES = 32, MAX_OFFERS = 8, ID_BYTES = 48 /* a rule's name stands for the id where there is none */ };
 
 typedef struct ignorable { /* a site or prediction that a comment can silence */
     gg_span span;
@@ -77,7 +77,7 @@ static json_t *action(const lookup *l, const gg_document *document, size_t i, si
 static void add_ignore(json_t *actions, const lookup *l, const gg_document *document, const ignorable *g) {
     if (g->comment.len == 0 || !GG_HAS(l->session, ACTION_LITERALS)) return;
     gg_edits edits = {0};
-    char title[64];
+    char title[ID_BYTES + 16];
     snprintf(title, sizeof(title), "Ignore %s here", g->id);
     gg_edits_add(&edits, (gg_span){g->at, g->at}, g->comment);
     json_array_append_new(actions,

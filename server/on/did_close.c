@@ -1,5 +1,6 @@
 /* textDocument/didClose: its diagnostics go with it.  Loop thread only. */
 #include "server/on/on.h"
+#include "server/workspace_scan.h"
 
 GG_HANDLER(gg_on_did_close) {
     (void)call;
@@ -10,4 +11,5 @@ GG_HANDLER(gg_on_did_close) {
         gg_notify_take(session, "textDocument/publishDiagnostics",
                        json_pack("{s:s, s:[]}", "uri", document->uri, "diagnostics"));
     gg_document_close(document);
+    gg_workspace_scan_changed(session);
 }

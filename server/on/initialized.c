@@ -12,9 +12,9 @@ GG_HANDLER(gg_on_initialized) {
         json_array_append_new(
             wanted, registration("workspace/didChangeConfiguration", json_pack("{s:s}", "section", "graphglue")));
     if (GG_HAS(session, WATCH_FILES))
-        json_array_append_new(wanted,
-                              registration("workspace/didChangeWatchedFiles",
-                                           json_pack("{s:[{s:s}]}", "watchers", "globPattern", "**/pyproject.toml")));
+        json_array_append_new(wanted, registration("workspace/didChangeWatchedFiles",
+                                                   json_pack("{s:[{s:s}, {s:s}]}", "watchers", "globPattern",
+                                                             "**/pyproject.toml", "globPattern", "**/*.py")));
     if (json_array_size(wanted))
         gg_request_take(session, "client/registerCapability", json_pack("{s:O}", "registrations", wanted), NULL, NULL);
     json_decref(wanted);

@@ -25,6 +25,7 @@ GG_HANDLER(gg_on_did_open);
 GG_HANDLER(gg_on_did_save);
 GG_HANDLER(gg_on_hover);
 GG_HANDLER(gg_on_progress_cancel);
+GG_HANDLER(gg_on_workspace_diagnostic);
 GG_HANDLER(gg_on_did_change_configuration);
 GG_HANDLER(gg_on_did_change_watched_files);
 GG_HANDLER(gg_on_did_change_workspace_folders);

@@ -67,7 +67,7 @@ def test_levels_and_what_is_left_out(tmp_path: Path) -> None:
 
 def test_what_could_not_be_run(tmp_path: Path) -> None:
     (tmp_path / "half.py").write_text("def f(:\n    pass\n")
-    (tmp_path / "bad.py").write_text(HEAD + "def f(x):\n    raise ValueError('so')\n" + INPUTS)
+    (tmp_path / "bad.py").write_text(HEAD + "def f(x):\n    return x * {}['so']\n" + INPUTS)
     code, run = sarif(tmp_path, "half.py", "bad.py", "missing.py")
     (invocation,) = run["invocations"]
     notes = {n["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]: n for n in invocation["toolExecutionNotifications"]}

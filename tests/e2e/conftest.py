@@ -30,6 +30,7 @@ async def start(tmp_path: Path) -> AsyncIterator[Start]:
         refresh: bool = True,
         lens: bool = False,
         hints: bool = False,
+        watch: bool = False,
         folders: list[Path] | None = None,
         env: dict[str, str] | None = None,
         python: str | None = sys.executable,
@@ -44,7 +45,7 @@ async def start(tmp_path: Path) -> AsyncIterator[Start]:
         )
         roots = [tmp_path] if folders is None else folders
         params = types.InitializeParams(
-            capabilities=support.capabilities(weak, encodings, pull, refresh, lens, hints),
+            capabilities=support.capabilities(weak, encodings, pull, refresh, lens, hints, watch),
             root_uri=roots[0].as_uri() if roots else None,
             workspace_folders=[types.WorkspaceFolder(uri=r.as_uri(), name=r.name) for r in roots] or None,
             initialization_options={"trusted": trusted, **configured, **options},

@@ -389,9 +389,10 @@ def capabilities(
     refresh: bool = True,
     lens: bool = False,
     hints: bool = False,
+    watch: bool = False,
 ) -> types.ClientCapabilities:
     """Those of a capable editor, or of one that has neither resolve, progress nor Markdown; `pull`: it asks for diagnostics;
-    `lens`: for code lenses, `hints`: for inlay hints, again when told to."""
+    `lens`: for code lenses, `hints`: for inlay hints, again when told to; `watch`: it says when files change."""
     general = types.GeneralClientCapabilities(
         position_encodings=[types.PositionEncodingKind(e) for e in encodings] if encodings else None
     )
@@ -416,6 +417,7 @@ def capabilities(
             apply_edit=True,
             configuration=True,
             workspace_folders=True,
+            did_change_watched_files=types.DidChangeWatchedFilesClientCapabilities(dynamic_registration=True) if watch else None,
             diagnostics=types.DiagnosticWorkspaceClientCapabilities(refresh_support=refresh) if pull else None,
             code_lens=types.CodeLensWorkspaceClientCapabilities(refresh_support=True) if lens else None,
             inlay_hint=types.InlayHintWorkspaceClientCapabilities(refresh_support=True) if hints else None,
