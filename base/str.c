@@ -14,6 +14,7 @@ bool gg_str_equal(gg_str a, gg_str b) {
 }
 
 bool gg_str_is(gg_str a, const char *z) {
+    if (a.len && z && *z != a.ptr[0]) return false; /* most often, and quickly */
     return gg_str_equal(a, gg_str_from(z));
 }
 

@@ -203,9 +203,10 @@ gg__value gg__call_function(gg__walk *w, const gg__value *function, const gg__ca
     w->depth--;
     w->frame = frame.caller;
     w->guard = outer;
-    if (gg__node_of(function->node) != GG__NODE_lambda && is_generator(w, GG__FIELD(function->node, body), 0))
-        return gg__of_kind(GG__SEQUENCE);
-    return result;
+    if (gg__node_of(function->node) == GG__NODE_lambda) return result;
+    TSNode body = GG__FIELD(function->node, body);
+    bool generator = gg_str_contains(gg__text_of(w, body), GG_STR("yield")) && is_generator(w, body, 0);
+    return generator ? gg__of_kind(GG__SEQUENCE) : result;
 }
 
 /* ---- calls ---------------------------------------------------------------------------------------------------------------------- */

@@ -45,7 +45,7 @@ static gg_str guard_of(const gg__walk *w) {
 }
 
 void gg__note_eager(gg__walk *w) {
-    if (w->quiet == 0 && w->guard == NULL && guard_of(w).len == 0) w->frame->eager = true;
+    if (w->quiet == 0 && !(w->guard && w->guard->unlikely)) w->frame->eager = true;
 }
 
 /* A break in a loop, or where an exception may be handled, leaves the whole function to Python, in each caller too.  One that may be met is

@@ -243,7 +243,9 @@ bool gg__is_tensor_type(gg_str annotation); /* torch.Tensor, Optional[Tensor], â
 void gg__walk_unused_compile(gg__walk *w, gg_str name, const gg__value *statement);
 
 /* ---- found.c */
-void gg__note_eager(gg__walk *w); /* Dynamo leaves the function being walked to Python, from here on */
+/* Dynamo leaves the function being walked to Python, from here on: of some instructions (a slice, `in`, `*` of a list, `%`) it cannot go on behind a
+ * break. */
+void gg__note_eager(gg__walk *w);
 
 /* ---- torch.c, library.c, builtins.c: what a call gives */
 gg__value gg__tensor_method(gg__walk *w, const gg__call *call);

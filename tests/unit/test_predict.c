@@ -328,6 +328,8 @@ static void test_sizes(void **state) {
     (void)state;
     expect(FORWARD("        n = x.long().sum()\n        return x.new_zeros(n), torch.ones((2, n)), [0] * n\n"),
            "12 math-of-tensor, 12 math-of-tensor?, 12 math-of-tensor?");
+    expect(FORWARD("        y = x[:x.argmax()]\n        print(1)\n        return y\n"),
+           "11 scalar-from-tensor, 12 skipped-builtin?");
     expect(FORWARD("        return torch.zeros(x.long().sum()), x.view(x.argmax() + 1, -1), x[x.argmax()]\n"),
            "11 math-of-tensor, 11 math-of-tensor, 11 math-of-tensor");
     expect(FORWARD("        return torch.arange(x), x[x[0] > 0] if False else x[:, x.argmax(-1)]\n"), "");

@@ -47,7 +47,9 @@ static void on_operator(gg__walk *w, TSNode node, gg_str op, const gg__value *le
     const gg__value *sides[] = {left, right};
     for (size_t i = 0; i < GG_COUNT(sides); i++) {
         if (sides[i]->kind != GG__NUMBER || sides[i]->path.len == 0) continue;
-        gg__found(w, GG__RULE_IDENTITY, gg_str_is(sides[i]->path, "id") ? "GB9316" : NULL, node, NULL);
+        bool id = gg_str_is(sides[i]->path, "id");
+        gg__found(w, GG__RULE_IDENTITY, id ? "GB9316" : NULL, node, NULL);
+        if (id) gg__note_eager(w);
         return;
     }
 }

@@ -57,9 +57,10 @@ static void find_in_sequence(gg__walk *w, TSNode node, const gg__value *left) {
 static void on_operator(gg__walk *w, TSNode node, gg_str op, const gg__value *left, const gg__value *right) {
     if (!gg_str_is(op, "in") && !gg_str_is(op, "not in")) return;
     gg__value element = gg__element_of(right);
-    if (gg__is_tensor(right))
+    if (gg__is_tensor(right)) {
         gg__found(w, GG__RULE_ITEM, NULL, node, right);
-    else if (right->kind == GG__SEQUENCE && gg__is_tensor(&element) && gg__is_tensor(left))
+        gg__note_eager(w);
+    } else if (right->kind == GG__SEQUENCE && gg__is_tensor(&element) && gg__is_tensor(left))
         find_in_sequence(w, node, left);
 }
 

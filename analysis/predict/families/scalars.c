@@ -64,7 +64,9 @@ static void on_subscript(gg__walk *w, TSNode node, const gg__value *object, cons
                 w->quiet++;
                 gg__value bound = gg__eval(w, bounds.items[k]);
                 w->quiet--;
-                if (gg__is_tensor(&bound)) gg__found(w, GG__RULE_ITEM, NULL, node, &bound);
+                if (!gg__is_tensor(&bound)) continue;
+                gg__found(w, GG__RULE_ITEM, NULL, node, &bound);
+                gg__note_eager(w);
             }
         } else if ((object->kind == GG__SEQUENCE || object->kind == GG__MODULE || object->kind == GG__SHAPE) &&
                    gg__is_tensor(index)) {

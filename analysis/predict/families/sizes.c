@@ -90,8 +90,11 @@ static void on_call(gg__walk *w, const gg__call *call) {
 /* [0] * n */
 static void on_operator(gg__walk *w, TSNode node, gg_str op, const gg__value *left, const gg__value *right) {
     const gg__value *count = gg__is_tensor(right) ? right : left, *repeated = count == right ? left : right;
-    if (gg_str_is(op, "*") && gg__is_tensor(count) && (repeated->kind == GG__SEQUENCE || repeated->kind == GG__STRING))
+    if (gg_str_is(op, "*") && gg__is_tensor(count) &&
+        (repeated->kind == GG__SEQUENCE || repeated->kind == GG__STRING)) {
         find(w, node, count);
+        gg__note_eager(w);
+    }
 }
 
 /* x[n] with an `n` that has no dimension */

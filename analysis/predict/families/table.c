@@ -2,6 +2,7 @@
 #include "analysis/predict/families/table.h"
 
 static bool is_match(const char *row, gg_str path) {
+    if (path.len == 0 || *row != path.ptr[0]) return false;
     gg_str wanted = gg_str_from(row);
     if (!gg_str_ends_with(wanted, GG_STR("*"))) return gg_str_equal(path, wanted);
     return gg_str_starts_with(path, gg_str_slice(wanted, 0, wanted.len - 1));

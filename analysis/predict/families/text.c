@@ -20,7 +20,10 @@ static void on_operator(gg__walk *w, TSNode node, gg_str op, const gg__value *le
     if (!gg_str_is(op, "%") || left->kind != GG__STRING) return;
     bool digits =
         gg_str_contains(gg__text_of(w, node), GG_STR("%d")) || gg_str_contains(gg__text_of(w, node), GG_STR("%f"));
-    if (gg__is_tensor(right)) gg__found(w, GG__RULE_STRING, digits ? "GB0033" : "GB0208", node, right);
+    if (gg__is_tensor(right)) {
+        gg__found(w, GG__RULE_STRING, digits ? "GB0033" : "GB0208", node, right);
+        gg__note_eager(w);
+    }
     for (uint32_t i = 0; right->kind == GG__SEQUENCE && right->items && i < right->item_count; i++)
         if (gg__is_tensor(&right->items[i])) {
             gg__found(w, GG__RULE_STRING, "GB0088", node, &right->items[i]);
