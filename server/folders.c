@@ -66,6 +66,7 @@ static void apply(gg_session *session) {
         gg_document_dirty(session->documents.items[i]);
         gg_predictions_wanted(session->documents.items[i]);
     }
+    if (session->documents.len) gg_publish_soon(session); /* a pull that waits may have set the timer for much later */
     gg_workspaces_choose_python(session);
     gg_workspace_scan_changed(session);
 }

@@ -206,6 +206,25 @@ void gg__predictions_clear(gg_document *document) {
     document->predicted_revision = 0;
 }
 
+/* A faded site stands for what is alike at its place; another break on the edited line is news. */
+static bool is_faded_site(const gg_document *document, gg_span span, gg_str id) {
+    const gg_findings *f = document->findings;
+    for (size_t i = 0; f && i < f->sites.len; i++) {
+        gg_mark mark = document->marks[i];
+        if (f->local[i] && mark.faded && !mark.gone && mark.span.start <= span.end && mark.span.end >= span.start &&
+            gg_str_equal(f->sites.items[i].id, id))
+            return true;
+    }
+    return false;
+}
+
+static bool any_faded(const gg_document *document) {
+    const gg_findings *f = document->findings;
+    for (size_t i = 0; f && i < f->sites.len; i++)
+        if (document->marks[i].faded) return true;
+    return false;
+}
+
 void gg__predictions_settle(gg_document *document) {
     gg_predicted *p = document->predicted;
     const gg_findings *f = document->findings;
@@ -213,8 +232,12 @@ void gg__predictions_settle(gg_document *document) {
     size_t count = 0;
     gg_span *sites = gg_calloc(f ? f->sites.len : 0, sizeof(gg_span));
     for (size_t i = 0; f && i < f->sites.len; i++)
-        if (f->local[i] && !document->marks[i].gone) sites[count++] = document->marks[i].span;
+        if (f->local[i] && !document->marks[i].gone && !document->marks[i].faded)
+            sites[count++] = document->marks[i].span;
     gg_predictions_settle(p->settled, &p->list, p->spans, sites, count, f && f->whole ? &f->predicted : NULL);
+    bool faded = any_faded(document);
+    for (size_t i = 0; faded && i < p->list.len; i++)
+        p->settled[i] = p->settled[i] || is_faded_site(document, p->spans[i], p->list.items[i].id);
     gg_free(sites);
 }
 

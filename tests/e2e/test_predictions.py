@@ -183,3 +183,22 @@ async def test_each_version_is_published_once(start):
         assert last.version == n + 2
         assert [d.range.end.character for d in last.diagnostics if "(predicted" in d.message] == [22 + 3 * (n + 1)]
     assert len(client.published) <= 2 + 10
+
+
+async def test_what_was_found_fades_on_an_edited_line_and_another_break_there_is_said(start):
+    client = await start(trusted=True)
+    inputs = "\n\ndef graphglue_inputs():\n    yield 'f', f, (torch.randn(1),), {}\n"
+    uri = client.open("f.py", HEAD + "@torch.compile\ndef f(x):\n    print(x)\n    return x\n" + inputs)
+    (found,) = await client.saved(uri)
+    client.replace(uri, "print(x)", "print(x, 1)")
+    await client.sync()
+    (faded,) = client.diagnostics[uri]
+    assert (faded.code, faded.severity, list(faded.tags)) == ("GB0059", types.DiagnosticSeverity.Hint, [types.DiagnosticTag.Unnecessary])
+    client.replace(uri, "print(x, 1)", "x.item()")
+    await client.sync()
+    assert [(d.code, d.severity.name) for d in client.diagnostics[uri]] == [("GB0059", "Hint"), ("GB0124", "Warning")]
+    client.replace(uri, "x.item()", "print(x)")
+    await client.sync()
+    assert list(client.diagnostics[uri]) == [found]
+    client.replace(uri, "print(x)", "x.item()")
+    assert [(d.code, d.tags) for d in await client.saved(uri)] == [("GB0124", None)]
