@@ -281,6 +281,9 @@ int gg_entry_decode(gg_entry *out, const json_t *json, gg_arena *arena, gg_error
     if (count > 0) out->breaks = GG_ARENA_ARRAY(arena, gg_break, count);
     out->break_count = count;
     for (size_t i = 0; i < count && r.rc == 0; i++) read_break(&r, &out->breaks[i], json_array_get(breaks, i));
+    const json_t *recompiles = read_array(&r, json, "recompiles", GG__MAX_BREAKS, &count);
+    for (size_t i = 0; i < count; i++)
+        if (json_is_true(json_object_get(json_array_get(recompiles, i), "each_call"))) out->never_settles = true;
     read_cuda(&r, &out->cuda, json);
     return r.rc;
 }

@@ -182,6 +182,7 @@ typedef struct gg_entry {
     size_t op_count;
     gg_break *breaks;
     size_t break_count;
+    bool never_settles; /* it is compiled anew on each call; `message` says why */
     gg_cuda_use cuda;
 } gg_entry;
 

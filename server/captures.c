@@ -97,10 +97,14 @@ static void find_problems(const grouping *g, gg_findings *f) {
     for (size_t i = 0; i < f->entry_count; i++) {
         const gg_entry *e = &f->entries[i];
         bool good = e->status == GG_ENTRY_CAPTURED || e->status == GG_ENTRY_NOTHING;
-        if (e->message.len == 0 || (good && !gg_entry_lacks_device(e))) continue;
-        int severity = good || e->status == GG_ENTRY_NO_INPUTS ? 4 : e->status == GG_ENTRY_BREAKS ? 3 : 1;
+        if (e->message.len == 0 || (good && !e->never_settles && !gg_entry_lacks_device(e))) continue;
+        int severity = e->never_settles && (good || e->status == GG_ENTRY_BREAKS) ? 2
+                       : good || e->status == GG_ENTRY_NO_INPUTS                  ? 4
+                       : e->status == GG_ENTRY_BREAKS                             ? 3
+                                                                                  : 1;
         gg_str said = gg_arena_printf(f->arena, "%.*s: %.*s", GG_STR_ARG(e->name), GG_STR_ARG(e->message));
-        add_problem(f, entry_span(g, e), severity, gg_entry_status_name(e->status), said);
+        add_problem(f, entry_span(g, e), severity, e->never_settles ? "recompiles" : gg_entry_status_name(e->status),
+                    said);
     }
 }
 

@@ -18,7 +18,10 @@ from conftest import BIN, cli
         (["check", "--jsn", "x.py"], "did you mean --json?"),
         (["check", "-j0", "x.py"], "-j wants a number from 1 to"),
         (["check", "--log-level", "loud", "x.py"], "--log-level wants error"),
-        (["check", "--select", "GB0170,print", "x.py"], "--select wants break ids such as GB0170, or rules, not 'print'"),
+        (
+            ["check", "--select", "GB0170,print", "x.py"],
+            "--select wants break ids such as GB0170, or rules, not 'print'",
+        ),
         (["check", "--ignore", "GG001", "x.py"], "'GG001' is a repair rule"),
         (["check", "-j", "0", "x.py"], "-j wants a number from 1 to"),
         (["check", "-j", "two", "x.py"], "not 'two'"),
@@ -61,7 +64,9 @@ def test_help_names_its_own_flags(command: str) -> None:
 
 def test_version_and_help() -> None:
     for flag, words in (("--version", "graphglue-lsp 0."), ("--help", "--stdio")):
-        done = subprocess.run([str(BIN / "graphglue-lsp"), flag], capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run(
+            [str(BIN / "graphglue-lsp"), flag], capture_output=True, text=True, timeout=60, check=False
+        )
         assert done.returncode == 0 and words in done.stdout
 
 

@@ -77,7 +77,10 @@ def test_names_and_inputs(report: Any) -> None:
     assert [e["name"] for e in entries] == ["Net#1", "Net#2", "One"]
     assert [e["inputs"] for e in entries] == ["testcases"] * 3
     assert entries[2]["status"] == "nothing_to_capture"
-    assert entry(report, "deduced.py")["inputs"] == "deduced" and "Net()(torch.randn(" in entry(report, "deduced.py")["message"]
+    assert (
+        entry(report, "deduced.py")["inputs"] == "deduced"
+        and "Net()(torch.randn(" in entry(report, "deduced.py")["message"]
+    )
     assert entry(report, "model.py")["inputs"] == "get_inputs" and entry(report, "model.py")["name"] == "Model"
 
 

@@ -14,7 +14,9 @@ F = "@torch.compile\ndef f(x):\n    print(x)\n    if x.shape[0] > 100:\n        
 INPUTS = "def graphglue_inputs():\n    yield 'f', f, (torch.randn(4),), {}\n"
 
 
-def check(run_json: Callable[..., Any], folder: Path, text: str, *options: str) -> tuple[int, list[str], list[tuple[str, int]]]:
+def check(
+    run_json: Callable[..., Any], folder: Path, text: str, *options: str
+) -> tuple[int, list[str], list[tuple[str, int]]]:
     """Exit code, ids of the sites, and of the findings with their 1-based lines."""
     (folder / "a.py").write_text(text)
     code, out = run_json("check", *options, "a.py", cwd=folder)
@@ -29,7 +31,9 @@ def test_a_whole_run_settles_all(tmp_path: Path, run_json: Callable[..., Any]) -
 
 def test_where_something_did_not_run(tmp_path: Path, run_json: Callable[..., Any]) -> None:
     """g fails before its print: that stays, as does what the run of f did not meet; what f met is a site alone."""
-    failing = "@torch.compile\ndef g(x):\n    table = {}\n    x = table['no such key']\n    print(x)\n    return x\n\n\n"
+    failing = (
+        "@torch.compile\ndef g(x):\n    table = {}\n    x = table['no such key']\n    print(x)\n    return x\n\n\n"
+    )
     text = HEAD + F + failing + INPUTS + "    yield 'g', g, (torch.randn(4),), {}\n"
     code, sites, findings = check(run_json, tmp_path, text)
     assert (code, sites, findings) == (2, ["GB0059"], [("conditional", 10), ("certain", 18)])
@@ -38,7 +42,9 @@ def test_where_something_did_not_run(tmp_path: Path, run_json: Callable[..., Any
 def test_certain_without_inputs_fails_conditional_does_not(tmp_path: Path, run_json: Callable[..., Any]) -> None:
     code, sites, findings = check(run_json, tmp_path, HEAD + NET.format(body="        print(x)\n"))
     assert (code, sites, findings) == (1, [], [("certain", 12)])
-    code, sites, findings = check(run_json, tmp_path, HEAD + NET.format(body="        if self.training:\n            print(x)\n"))
+    code, sites, findings = check(
+        run_json, tmp_path, HEAD + NET.format(body="        if self.training:\n            print(x)\n")
+    )
     assert (code, sites, findings) == (0, [], [("conditional", 13)])
     done = cli("check", "a.py", cwd=tmp_path)
     assert "only if: self.training" in done.stdout and "predicted only: 0 certain, 1 conditional" in done.stdout

@@ -53,7 +53,11 @@ def test_apply_keeps_mode_mark_and_line_ends(tmp_path: Path) -> None:
     done = cli("fix", "--apply", str(file))
     assert done.returncode == 0, done.stdout
     text = file.read_bytes()
-    assert text.startswith(b"\xef\xbb\xbfimport os\r\n") and b"torch.where" in text and b"\n" not in text.replace(b"\r\n", b"")
+    assert (
+        text.startswith(b"\xef\xbb\xbfimport os\r\n")
+        and b"torch.where" in text
+        and b"\n" not in text.replace(b"\r\n", b"")
+    )
     assert stat.S_IMODE(file.stat().st_mode) == 0o640 and [p.name for p in tmp_path.iterdir()] == ["p.py"]
 
 

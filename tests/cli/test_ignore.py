@@ -13,7 +13,9 @@ INPUTS = "\n\ndef graphglue_inputs():\n    yield 'f', f, (torch.randn(1),), {}\n
 CODE = HEAD + "@torch.compile\ndef f(x):\n    print(x)\n    return x + x.item()\n" + INPUTS
 
 
-@pytest.mark.parametrize("comment", ["  # graphglue: ignore", "  # graphglue: ignore[GB0059]", "  # graphglue: ignore[skipped-builtin]"])
+@pytest.mark.parametrize(
+    "comment", ["  # graphglue: ignore", "  # graphglue: ignore[GB0059]", "  # graphglue: ignore[skipped-builtin]"]
+)
 def test_alike_predicted_and_met(tmp_path: Path, run_json: Callable[..., Any], comment: str) -> None:
     (tmp_path / "a.py").write_text(CODE.replace("print(x)", "print(x)" + comment))
     _, out = run_json("check", "--static", "a.py", cwd=tmp_path)
@@ -26,7 +28,10 @@ def test_alike_predicted_and_met(tmp_path: Path, run_json: Callable[..., Any], c
 
 def test_not_in_the_exit_code_but_said(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("# graphglue: ignore-file\n" + CODE)
-    for option, kept in (("--static", "0 certain findings, 0 conditional, 2 ignored"), ("--no-cache", "0 break sites, 2 ignored")):
+    for option, kept in (
+        ("--static", "0 certain findings, 0 conditional, 2 ignored"),
+        ("--no-cache", "0 break sites, 2 ignored"),
+    ):
         done = cli("check", option, "a.py", cwd=tmp_path)
         assert done.returncode == 0 and kept in done.stdout, done.stdout
 
@@ -42,7 +47,9 @@ def test_a_comment_in_another_file_counts_there(tmp_path: Path, run_json: Callab
 
 def test_fix_leaves_it(tmp_path: Path, run_json: Callable[..., Any]) -> None:
     ignored = "    if x.sum() > 0:  # graphglue: ignore[GB0170]\n        x = -x\n"
-    (tmp_path / "a.py").write_text(HEAD + "def f(x):\n" + ignored + "    if x.sum() > 1:\n        x = x + 1\n    return x * 2\n" + INPUTS)
+    (tmp_path / "a.py").write_text(
+        HEAD + "def f(x):\n" + ignored + "    if x.sum() > 1:\n        x = x + 1\n    return x * 2\n" + INPUTS
+    )
     code, out = run_json("fix", "a.py", cwd=tmp_path)
     (file,) = out["files"]
     assert code == 0 and ignored in file["patched"] and "torch.where(x.sum() > 1" in file["patched"]

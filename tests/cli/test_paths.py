@@ -27,7 +27,16 @@ def listed(run_json: Any, folder: Path, *arguments: str) -> list[str]:
     return [f["path"] for f in out["files"]]
 
 
-ALL = ["a.py", "b.py", "ignored/i.py", "kept/secret.py", "kept/shown.py", "pkg/deep/er/n.py", "pkg/m.py", "é 'quoted' $(touch x)/z.py"]
+ALL = [
+    "a.py",
+    "b.py",
+    "ignored/i.py",
+    "kept/secret.py",
+    "kept/shown.py",
+    "pkg/deep/er/n.py",
+    "pkg/m.py",
+    "é 'quoted' $(touch x)/z.py",
+]
 
 
 def test_a_folder_is_walked_in_order(tree: Path, run_json: Any) -> None:

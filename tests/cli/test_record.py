@@ -92,7 +92,9 @@ if __name__ == "__main__":
 """
 
 
-def record(folder: Path, *command: str, flags: tuple[str, ...] = (), env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+def record(
+    folder: Path, *command: str, flags: tuple[str, ...] = (), env: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [str(BIN / "graphglue-lsp"), "record", *flags, "--", *command],
         cwd=folder, capture_output=True, text=True, timeout=240, check=False, env={**os.environ, **(env or {})},
@@ -160,8 +162,12 @@ def test_a_library_model_belongs_to_the_script_that_calls_it(tmp_path: Path, run
 
 def test_pytest_and_child_interpreters(project: Path, tmp_path: Path) -> None:
     (tmp_path / "layers.py").write_text(LAYERS)
-    (tmp_path / "test_gate.py").write_text("import torch\nfrom layers import Gate\n\n\ndef test_gate():\n    assert Gate(4)(torch.ones(2, 4)).shape == (2, 4)\n")
-    (tmp_path / "outer.py").write_text(f"import subprocess, sys\nsys.exit(subprocess.call([{sys.executable!r}, '-m', 'pytest', '-q', 'test_gate.py']))\n")
+    (tmp_path / "test_gate.py").write_text(
+        "import torch\nfrom layers import Gate\n\n\ndef test_gate():\n    assert Gate(4)(torch.ones(2, 4)).shape == (2, 4)\n"
+    )
+    (tmp_path / "outer.py").write_text(
+        f"import subprocess, sys\nsys.exit(subprocess.call([{sys.executable!r}, '-m', 'pytest', '-q', 'test_gate.py']))\n"
+    )
     done = record(tmp_path, sys.executable, "outer.py")
     assert done.returncode == 0 and "1 passed" in done.stdout
     assert documents(tmp_path)["Gate"]["sets"][0]["made"]["kwargs"]["width"] == 4
@@ -176,10 +182,21 @@ def test_what_is_kept_of_values(tmp_path: Path) -> None:
     assert not list(tmp_path.glob(".graphglue/inputs/*.pt"))
     record(tmp_path, sys.executable, "p.py")
     first, second = documents(tmp_path)["Net"]["sets"]
-    assert first["args"][0]["tensor"] == {"shape": [2000], "dtype": "float32", "device": "cpu", "range": [7.25, 7.25], "mean": 7.25, "std": 0.0}
+    assert first["args"][0]["tensor"] == {
+        "shape": [2000],
+        "dtype": "float32",
+        "device": "cpu",
+        "range": [7.25, 7.25],
+        "mean": 7.25,
+        "std": 0.0,
+    }
     assert first["args"][1]["tensor"]["value"] == "t1" and first["args"][2] == {"text": 700}
     assert all(b"secret" not in p.read_bytes() for p in tmp_path.glob(".graphglue/inputs/*"))
-    assert second["args"][0]["tensor"]["stride"] == [1, 4] and second["args"][1]["tensor"]["stride"] == [0, 2, 1] and second["kwargs"] == {"note": "short"}
+    assert (
+        second["args"][0]["tensor"]["stride"] == [1, 4]
+        and second["args"][1]["tensor"]["stride"] == [0, 2, 1]
+        and second["kwargs"] == {"note": "short"}
+    )
     record(tmp_path, sys.executable, "p.py", flags=("--values", "all", "-o", "elsewhere"))
     assert any(b"secret" in p.read_bytes() for p in tmp_path.glob("elsewhere/*.json"))
 
@@ -199,7 +216,11 @@ def test_what_cannot_be_kept_is_said(tmp_path: Path, run_json: Any) -> None:
 def test_ends_of_the_program(tmp_path: Path) -> None:
     (tmp_path / "layers.py").write_text(LAYERS)
     call = "import os, torch\nfrom layers import Gate\nGate(4)(torch.ones(2, 4))\n"
-    for text, status in ((call + "os._exit(7)\n", 7), (call + "os.kill(os.getpid(), 9)\n", 137), (call + "raise SystemExit('no')\n", 1)):
+    for text, status in (
+        (call + "os._exit(7)\n", 7),
+        (call + "os.kill(os.getpid(), 9)\n", 137),
+        (call + "raise SystemExit('no')\n", 1),
+    ):
         (tmp_path / "p.py").write_text(text)
         assert record(tmp_path, sys.executable, "p.py").returncode == status
         assert len(documents(tmp_path)["Gate"]["sets"]) == 1
@@ -210,8 +231,15 @@ def test_ends_of_the_program(tmp_path: Path) -> None:
 
 
 def test_a_signal_reaches_the_program(tmp_path: Path) -> None:
-    (tmp_path / "p.py").write_text("import signal, sys, time\nsignal.signal(signal.SIGTERM, lambda *a: sys.exit(3))\nprint('up', flush=True)\ntime.sleep(60)\n")
-    process = subprocess.Popen([str(BIN / "graphglue-lsp"), "record", "--", sys.executable, "p.py"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    (tmp_path / "p.py").write_text(
+        "import signal, sys, time\nsignal.signal(signal.SIGTERM, lambda *a: sys.exit(3))\nprint('up', flush=True)\ntime.sleep(60)\n"
+    )
+    process = subprocess.Popen(
+        [str(BIN / "graphglue-lsp"), "record", "--", sys.executable, "p.py"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
     assert process.stdout is not None and process.stdout.readline() == b"up\n"
     time.sleep(0.1)
     process.send_signal(signal.SIGTERM)

@@ -110,7 +110,12 @@ def test_an_error_names_the_path_once(tmp_path: Path) -> None:
 
 PLACES = {
     "syntax.py": ("x = 1\ny = 'é' + (1 =\n", 2, 11, "SyntaxError: "),
-    "import.py": ("import os\n\nimport no_such_module\n", 3, 1, "ModuleNotFoundError: No module named 'no_such_module'"),
+    "import.py": (
+        "import os\n\nimport no_such_module\n",
+        3,
+        1,
+        "ModuleNotFoundError: No module named 'no_such_module'",
+    ),
     "inputs.py": ("X = 1\n\nTESTCASES = {}\n", 3, 1, "TESTCASES must be a list of (class, init, forward)"),
     "endless.py": ("while True:\n    x = 1\n", 2, 5, "importing the file did not end within 3 s"),
 }

@@ -12,7 +12,9 @@ from conftest import HEAD, ROOT, cli
 
 INPUTS = "\n\ndef graphglue_inputs():\n    yield 'f', f, (torch.randn(4),), {}\n"
 SHOW = "def show(x):\n    '\U0001f600'; print(x)\n    return x\n\n\n"
-CODE = HEAD + SHOW + "@torch.compile\ndef f(x):\n    show(x)\n    print(x)  # graphglue: ignore\n    return x\n" + INPUTS
+CODE = (
+    HEAD + SHOW + "@torch.compile\ndef f(x):\n    show(x)\n    print(x)  # graphglue: ignore\n    return x\n" + INPUTS
+)
 SCHEMA = json.loads((ROOT / "tests" / "schemas" / "sarif-2.1.0.schema.json").read_text())
 
 
@@ -32,7 +34,9 @@ def sarif(folder: Path, *arguments: str) -> tuple[int, dict[str, Any]]:
 def where(result: dict[str, Any]) -> tuple[str, tuple[int, ...]]:
     (place,) = result["locations"]
     region = place["physicalLocation"]["region"]
-    return place["physicalLocation"]["artifactLocation"]["uri"], tuple(region[k] for k in ("startLine", "startColumn", "endLine", "endColumn"))
+    return place["physicalLocation"]["artifactLocation"]["uri"], tuple(
+        region[k] for k in ("startLine", "startColumn", "endLine", "endColumn")
+    )
 
 
 @pytest.mark.parametrize("static", [True, False])
@@ -47,9 +51,15 @@ def test_a_report(tmp_path: Path, static: bool) -> None:
     assert ignored["suppressions"] == [{"kind": "inSource"}]
     assert shown["properties"]["source"] == ("static" if static else "dynamo")
     (rule,) = run["tool"]["driver"]["rules"]
-    assert rule["helpUri"].endswith("gb0059.html") and "print" in rule["help"]["markdown"] and rule["shortDescription"]["text"]
+    assert (
+        rule["helpUri"].endswith("gb0059.html")
+        and "print" in rule["help"]["markdown"]
+        and rule["shortDescription"]["text"]
+    )
     if not static:
-        stack = [(r["message"]["text"], r["physicalLocation"]["region"]["startLine"]) for r in shown["relatedLocations"]]
+        stack = [
+            (r["message"]["text"], r["physicalLocation"]["region"]["startLine"]) for r in shown["relatedLocations"]
+        ]
         assert stack == [("show", 7), ("f", 13)]
         assert shown["locations"][0]["logicalLocations"] == [{"fullyQualifiedName": "show"}]
 
@@ -57,10 +67,15 @@ def test_a_report(tmp_path: Path, static: bool) -> None:
 def test_levels_and_what_is_left_out(tmp_path: Path) -> None:
     rules = 'skipped-builtin = "error", scalar-from-tensor = "hint", deepcopy = "off"'
     (tmp_path / "pyproject.toml").write_text(f"[tool.graphglue]\nrules = {{ {rules} }}\n")
-    body = "    print(x)\n    x.item()\n    if torch.is_grad_enabled():\n        x.tolist()\n    return copy.deepcopy(x)\n"
+    body = (
+        "    print(x)\n    x.item()\n    if torch.is_grad_enabled():\n        x.tolist()\n    return copy.deepcopy(x)\n"
+    )
     (tmp_path / "a.py").write_text("import copy\n" + HEAD + "@torch.compile\ndef f(x: torch.Tensor):\n" + body)
     code, run = sarif(tmp_path, "--static", "a.py")
-    assert code == 1 and [(r["ruleId"], r["level"]) for r in run["results"]][:2] == [("GB0059", "error"), ("GB0124", "note")]
+    assert code == 1 and [(r["ruleId"], r["level"]) for r in run["results"]][:2] == [
+        ("GB0059", "error"),
+        ("GB0124", "note"),
+    ]
     assert "GB4198" not in {r["ruleId"] for r in run["results"]}
     assert "--json and --sarif exclude each other" in cli("check", "--json", "--sarif", "a.py", cwd=tmp_path).stderr
 
@@ -70,7 +85,10 @@ def test_what_could_not_be_run(tmp_path: Path) -> None:
     (tmp_path / "bad.py").write_text(HEAD + "def f(x):\n    return x * {}['so']\n" + INPUTS)
     code, run = sarif(tmp_path, "half.py", "bad.py", "missing.py")
     (invocation,) = run["invocations"]
-    notes = {n["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]: n for n in invocation["toolExecutionNotifications"]}
+    notes = {
+        n["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]: n
+        for n in invocation["toolExecutionNotifications"]
+    }
     assert code == 2 and not invocation["executionSuccessful"] and run["results"] == []
     assert set(notes) == {"half.py", "bad.py", "missing.py"} and "so" in notes["bad.py"]["message"]["text"]
     assert notes["half.py"]["locations"][0]["physicalLocation"]["region"]["startLine"] == 1

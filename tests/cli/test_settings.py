@@ -28,7 +28,9 @@ def project(folder: Path, text: str) -> None:
         ('select = ["GB0001"]', [], 0, 0),
     ],
 )
-def test_levels(tmp_path: Path, run_json: Callable[..., Any], settings: str, ids: list[str], static: int, run: int) -> None:
+def test_levels(
+    tmp_path: Path, run_json: Callable[..., Any], settings: str, ids: list[str], static: int, run: int
+) -> None:
     project(tmp_path, settings)
     (tmp_path / "a.py").write_text(CODE)
     code, out = run_json("check", "--static", "a.py", cwd=tmp_path)
@@ -44,7 +46,10 @@ def test_each_file_has_its_nearest(tmp_path: Path, run_json: Callable[..., Any])
     for name in ("a.py", "sub/b.py", "sub/deep/c.py"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(CODE)
-    found = {Path(f["path"]).name: [g["id"] for g in f["findings"]] for f in run_json("check", "--static", ".", cwd=tmp_path)[1]["files"]}
+    found = {
+        Path(f["path"]).name: [g["id"] for g in f["findings"]]
+        for f in run_json("check", "--static", ".", cwd=tmp_path)[1]["files"]
+    }
     assert found == {"a.py": ["GB0124"], "b.py": ["GB0059"], "c.py": ["GB0059"]}
     found = run_json("check", "--static", "--ignore", "GB0001", "sub", cwd=tmp_path)[1]["files"]
     assert [len(f["findings"]) for f in found] == [2, 2]  # an option takes the setting's place
@@ -70,7 +75,9 @@ def test_a_broken_file_is_told_once_and_passed_over(tmp_path: Path) -> None:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(CODE)
     done = cli("check", "--static", ".", cwd=tmp_path)
-    assert done.returncode == 1 and done.stderr.count("pyproject.toml:1:") == 1 and "6 certain" in done.stdout, done.stderr
+    assert done.returncode == 1 and done.stderr.count("pyproject.toml:1:") == 1 and "6 certain" in done.stdout, (
+        done.stderr
+    )
 
 
 def test_safety_and_interpreter(tmp_path: Path, run_json: Callable[..., Any]) -> None:

@@ -24,7 +24,12 @@ def test_findings_of_the_contract(tmp_path: Path, run_json: Callable[..., Any]) 
     code, out = run_json("check", "--static", "a.py", "b.py", cwd=tmp_path)
     (first,), (second,) = (f["findings"] for f in out["files"])
     assert code == 1 and all(f["entries"] == [] for f in out["files"])
-    assert (first["certainty"], first["guard"], first["id"], first["rule"]) == ("certain", None, "GB0059", "skipped-builtin")
+    assert (first["certainty"], first["guard"], first["id"], first["rule"]) == (
+        "certain",
+        None,
+        "GB0059",
+        "skipped-builtin",
+    )
     assert first["range"] == {"start": {"line": 7, "character": 8}, "end": {"line": 7, "character": 16}}
     assert (second["certainty"], second["guard"]) == ("conditional", "self.training")
 
@@ -53,7 +58,9 @@ def test_ids_are_chosen_and_a_syntax_error_has_a_place(tmp_path: Path, run_json:
 
 def test_many_files_come_in_their_order(tmp_path: Path, run_json: Callable[..., Any]) -> None:
     for i in range(150):
-        (tmp_path / f"m{i:03}.py").write_text("x = 1\n" * (2000 if i % 10 == 0 else 1) + (CERTAIN if i % 3 == 0 else ""))
+        (tmp_path / f"m{i:03}.py").write_text(
+            "x = 1\n" * (2000 if i % 10 == 0 else 1) + (CERTAIN if i % 3 == 0 else "")
+        )
     one, many = (run_json("check", "--static", "-j", jobs, str(tmp_path))[1]["files"] for jobs in ("1", "4"))
     assert one == many
     assert [Path(f["path"]).name for f in one] == [f"m{i:03}.py" for i in range(150)]
@@ -77,7 +84,10 @@ def right_and_found(files: list[dict[str, Any]], ids: dict[str, list[str]], what
     breaking = {name for name, met in ids.items() if met}
     precision, recall = len(certain & breaking) / len(certain), len(found & breaking) / len(breaking)
     wrong, missed = sorted(certain - breaking), sorted(breaking - found)
-    print(f"{len(ids)} {what}: precision of certain {precision:.3f}, recall {recall:.3f}, ids right {right_ids} of {all_ids}", file=sys.stderr)
+    print(
+        f"{len(ids)} {what}: precision of certain {precision:.3f}, recall {recall:.3f}, ids right {right_ids} of {all_ids}",
+        file=sys.stderr,
+    )
     assert precision >= 0.99, wrong
     assert recall >= 0.90, missed
 

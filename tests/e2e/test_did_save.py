@@ -66,3 +66,19 @@ async def test_no_inputs_is_no_error(start):
     client = await start(trusted=True)
     uri = client.open("plain.py", "import torch\n\n\ndef f(x):\n    return x\n")
     assert not [d for d in await client.saved(uri) if d.severity is types.DiagnosticSeverity.Error]
+
+
+async def test_what_is_compiled_anew_on_each_call_is_said(start):
+    text = programs.HEAD + (
+        "class Net(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.step = 0\n\n"
+        "    def forward(self, x):\n        self.step += 1\n        return x * self.step\n\n\n"
+        "def graphglue_inputs():\n    yield 'net', Net(), (torch.ones(2),), {}\n"
+    )
+    client = await start(trusted=True)
+    uri = client.open("net.py", text)
+    (found,) = await client.saved(uri)
+    assert (found.code, found.severity) == ("recompiles", types.DiagnosticSeverity.Warning)
+    assert found.message.startswith(
+        "net: compiled anew on each call, also for the same arguments: Net.forward (failed guard: "
+    )
+    assert client.texts[uri].split("\n")[found.range.start.line].startswith("class Net")

@@ -9,15 +9,44 @@ from __future__ import annotations
 import platform
 
 X86_64 = {"clone": 56, "ptrace": 101, "vm_readv": 310, "execveat": 322, "mount": 165, "chroot": 161, "setns": 308}
-X86_64 |= {"unshare": 272, "keyctl": 250, "add_key": 248, "bpf": 321, "perf": 298, "userfaultfd": 323, "memfd": 319, "handle": 304}
+X86_64 |= {
+    "unshare": 272,
+    "keyctl": 250,
+    "add_key": 248,
+    "bpf": 321,
+    "perf": 298,
+    "userfaultfd": 323,
+    "memfd": 319,
+    "handle": 304,
+}
 X86_64 |= {"seccomp": 317, "personality": 135, "setuid": 105, "setxattr": 188}
 AARCH64 = {"clone": 220, "ptrace": 117, "vm_readv": 270, "execveat": 281, "mount": 40, "chroot": 51, "setns": 268}
-AARCH64 |= {"unshare": 97, "keyctl": 219, "add_key": 217, "bpf": 280, "perf": 241, "userfaultfd": 282, "memfd": 279, "handle": 265}
+AARCH64 |= {
+    "unshare": 97,
+    "keyctl": 219,
+    "add_key": 217,
+    "bpf": 280,
+    "perf": 241,
+    "userfaultfd": 282,
+    "memfd": 279,
+    "handle": 265,
+}
 AARCH64 |= {"seccomp": 277, "personality": 92, "setuid": 146, "setxattr": 5}
 NUMBERS = (X86_64 if platform.machine() == "x86_64" else AARCH64) | {"io_uring": 425, "clone3": 435, "landlock": 444}
 
 # Harmless where they succeed, so that they can be tried outside of the sandbox too, and must succeed there.
-HARMLESS = ["inet", "inet_udp", "unix", "write_outside", "write_workspace", "write_shm", "symlink", "hardlink", "truncate", "chmod"]
+HARMLESS = [
+    "inet",
+    "inet_udp",
+    "unix",
+    "write_outside",
+    "write_workspace",
+    "write_shm",
+    "symlink",
+    "hardlink",
+    "truncate",
+    "chmod",
+]
 HARMLESS += ["utime", "subprocess", "posix_spawn", "memfd", "read_secret", "environment", "memory_of_secrets"]
 
 PROGRAM = r"""

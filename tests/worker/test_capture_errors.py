@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from client import Worker
 from conftest import Write
-from test_capture import HEAD, capture, sites
+from test_capture import HEAD, INPUTS, capture, sites
 
 # The loop makes `run` eager, so that each call of `g` is compiled by itself.
 LOOP = """
@@ -38,6 +40,51 @@ def test_the_recompile_limit_is_an_error_in_plain_words(worker: Worker, write: W
     assert entry["message"].startswith(said)
     assert {b["id"] for b in entry["breaks"]} == {"GB0059"}, "a limit is no break"
     assert [r["function"] for r in entry["recompiles"]] == ["g"]
+
+
+COUNTING = """
+import sys
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.step = 0
+    def forward(self, x):
+        self.step += {by}
+        return x * self.step
+net = Net()
+def f(x):
+    {before}
+    return net(x)
+"""
+
+
+@pytest.mark.parametrize("by", [1, 0])
+def test_what_is_compiled_anew_on_each_call(worker: Worker, write: Write, by: int) -> None:
+    """A module's number is a guard, and each call changes it."""
+    entry = capture(worker, write, COUNTING.format(by=by, before="pass"))
+    each = [r for r in entry["recompiles"] if r["each_call"]]
+    assert (entry["status"], entry["graphs"], len(each)) == ("captured", 1, by)
+    told = "compiled anew on each call, also for the same arguments: f (failed guard: "
+    assert (entry["message"] or "").startswith(told) == bool(by)
+
+
+def test_a_size_that_is_learnt_to_change_is_no_matter(worker: Worker, write: Write) -> None:
+    body = "KEPT = [torch.ones(2, 4)]\ndef f(x):\n    KEPT[0] = torch.cat([KEPT[0], x])\n    return KEPT[0].sum() + x\n"
+    entry = capture(worker, write, body)
+    assert (entry["status"], entry["recompiles"], entry["message"]) == ("captured", [], None)
+
+
+def test_further_calls_are_neither_seen_nor_waited_for(worker: Worker, write: Write) -> None:
+    """They print nothing, and what they raise, or where they hang, takes nothing of what was found."""
+    later = "CALLS.append(1)\n    if len(CALLS) > 1 and torch.compiler.is_compiling() is False: {then}"
+    for then in ("time.sleep(60)", "sys.exit(3)", "print('again', flush=True)"):
+        source = "import sys, time\nCALLS = []\n@torch.compiler.disable\ndef note():\n    " + later.format(then=then)
+        source += "\ndef f(x):\n    note()\n    return x * 2\n"
+        start = time.monotonic()
+        job = worker.capture(write(HEAD + source + INPUTS.format(callee="f", args="torch.ones(4, 4)")))
+        assert (job.entry["status"], len(job.entry["breaks"]) > 0, job.done["status"]) == ("breaks", True, "ok")
+        assert job.done["output"].count("again") <= 1, "the eager run may say it"
+        assert time.monotonic() - start < 30
 
 
 WRONG_SHAPES = (

@@ -183,9 +183,7 @@ def on_gpu(text: str) -> str:
 @without_gpu
 @pytest.mark.parametrize("how", ["Net()", "Net(device='cpu')", "Net(device=torch.device('cpu'))"])
 def test_recorded_on_a_gpu_runs_on_the_cpu_and_says_so(how: str, recorded: Callable[..., Job]) -> None:
-    job = recorded(
-        textwrap.dedent(NET) + f"if __name__ == '__main__':\n    {how}(torch.ones(2, 4))\n", on_gpu
-    )
+    job = recorded(textwrap.dedent(NET) + f"if __name__ == '__main__':\n    {how}(torch.ones(2, 4))\n", on_gpu)
     entry = job.entry
     assert (entry["inputs"], entry["status"]) == ("recorded", "captured"), entry
     assert entry["message"] == "no CUDA device: recorded on cuda:0, it ran on the CPU"
@@ -253,8 +251,14 @@ def test_devices_are_asked_for_outside_the_zygote(memory: bool, tmp_path: Path, 
         "runtime": "12.8",
         "error": None,
         "devices": [
-            {"index": i, "name": f"Fake GPU {i}", "total_bytes": 80 * gib, "free_bytes": (70 - i) * gib if memory else None,
-             "error": None} for i in range(2)
+            {
+                "index": i,
+                "name": f"Fake GPU {i}",
+                "total_bytes": 80 * gib,
+                "free_bytes": (70 - i) * gib if memory else None,
+                "error": None,
+            }
+            for i in range(2)
         ],
     }
     worker.capture(write(NET))
@@ -279,7 +283,9 @@ def test_the_driver_sleeps_in_the_zygote(tmp_path: Path, workspace: Path, write:
     here = "HERE = os.getpid()\nopen({!r}, 'w').write(str(HERE))\n".format(str(tmp_path / "importer"))
     given = "TESTCASES = [(Net, lambda: ([], {}), lambda: ([torch.ones(2, 4)], {}))]\n"
     assert worker.capture(write(textwrap.dedent(NET) + here + given)).entry["status"] == "captured"
-    assert (tmp_path / "importer").read_text() not in {line.split()[0] for line in log.read_text().splitlines()[len(woken) :]}
+    assert (tmp_path / "importer").read_text() not in {
+        line.split()[0] for line in log.read_text().splitlines()[len(woken) :]
+    }
     assert worker.close() == 0
 
 
@@ -294,13 +300,17 @@ def test_cuda_is_left_alone_while_dynamo_is_warmed(tmp_path: Path, workspace: Pa
     )
     worker = Worker([str(workspace)], env={"PYTHONPATH": str(tmp_path)}).start()
     assert worker.hello and not log.exists()
-    worker.capture(write(textwrap.dedent(NET) + "TESTCASES = [(Net, lambda: ([], {}), lambda: ([torch.ones(2, 4)], {}))]\n"))
+    worker.capture(
+        write(textwrap.dedent(NET) + "TESTCASES = [(Net, lambda: ([], {}), lambda: ([torch.ones(2, 4)], {}))]\n")
+    )
     assert has_gpu or log.exists(), "in jobs it is torch's own affair"
     assert worker.close() == 0
 
 
 @faked
-def test_what_torch_remembers_of_having_seen_no_device_is_forgotten(tmp_path: Path, workspace: Path, write: Write) -> None:
+def test_what_torch_remembers_of_having_seen_no_device_is_forgotten(
+    tmp_path: Path, workspace: Path, write: Write
+) -> None:
     worker = Worker([str(workspace)], env=fake_runtime(tmp_path, "devices=1")).start()
     path = write(
         textwrap.dedent(NET) + "from torch.utils import _triton\n"
@@ -478,7 +488,13 @@ def test_what_a_call_takes_is_measured(settings: str, fails: int, seconds: float
     figures = asked(head + textwrap.dedent(MEASURE), FAKE)
     assert {k for k, v in figures.items() if v is not None} == {"device", *known}
     gib = 1 << 30
-    expected = {"device": "cuda:0", "name": "GPU 0", "total_bytes": 80 * gib, "free_bytes": 70 * gib, "peak_bytes": 13 * gib}
+    expected = {
+        "device": "cuda:0",
+        "name": "GPU 0",
+        "total_bytes": 80 * gib,
+        "free_bytes": 70 * gib,
+        "peak_bytes": 13 * gib,
+    }
     expected["tensor_bytes"] = 123
     assert {k: v for k, v in figures.items() if k in expected and v is not None} == {
         k: v for k, v in expected.items() if k in ("device", *known)
@@ -509,5 +525,9 @@ def test_a_capture_runs_on_the_device_the_inputs_ask_for(worker: Worker, write: 
         assert cuda["device"] == "cuda:0" and cuda["name"] == torch.cuda.get_device_name(0)
         assert 4096 * 4096 * 4 <= cuda["tensor_bytes"] <= cuda["peak_bytes"] <= cuda["total_bytes"]
         assert 0 < cuda["elapsed_ms"] < 60_000 and 0 < cuda["free_bytes"] <= cuda["total_bytes"]
-    wrong = worker.capture(write(textwrap.dedent(NET) + 'TESTCASES = [(Net, lambda: (["cuda:99"], {}), lambda: ([torch.ones(2, 4)], {}))]\n')).entry
+    wrong = worker.capture(
+        write(
+            textwrap.dedent(NET) + 'TESTCASES = [(Net, lambda: (["cuda:99"], {}), lambda: ([torch.ones(2, 4)], {}))]\n'
+        )
+    ).entry
     assert wrong["message"].startswith("no such CUDA device (there ") and wrong["cuda"] == NONE

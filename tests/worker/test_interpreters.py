@@ -98,7 +98,11 @@ def test_pip_is_named_where_the_environment_has_it(tmp_path: Path) -> None:
 def test_a_python_owned_by_the_system_gets_an_environment_first() -> None:
     python = "/usr/bin/python3"
     ask = "import os, sys, sysconfig; print(os.path.exists(sysconfig.get_path('stdlib') + '/EXTERNALLY-MANAGED'), sys.version_info >= (3, 10))"
-    said = subprocess.run([python, "-c", ask], capture_output=True, text=True, check=False) if os.path.exists(python) else None
+    said = (
+        subprocess.run([python, "-c", ask], capture_output=True, text=True, check=False)
+        if os.path.exists(python)
+        else None
+    )
     if said is None or said.stdout.split() != ["True", "True"]:
         pytest.skip("no system Python that is externally managed")
     worker = Worker(python=python, env={"PYTHONNOUSERSITE": "1"}).start()

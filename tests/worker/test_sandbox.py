@@ -121,7 +121,10 @@ def graphglue_inputs(): yield "net", Net(), (torch.ones(2, 4),), {{}}
 
 
 def test_capture_and_verify_work_inside(worker: Worker, write: Write) -> None:
-    before, after = MODEL.format(line="if x.sum() > 100: h = h + 1"), MODEL.format(line="h = torch.where(x.sum() > 100, h + 1, h)")
+    before, after = (
+        MODEL.format(line="if x.sum() > 100: h = h + 1"),
+        MODEL.format(line="h = torch.where(x.sum() > 100, h + 1, h)"),
+    )
     path = write(before)
     job = worker.capture(path, sandbox=True)
     assert (job.entry["status"], job.done["message"]) == ("breaks", None), job.done
@@ -170,4 +173,6 @@ def test_no_scratch_folder_is_left(tmp_path: Path, write: Write) -> None:
     path = write(HEAD + "import tempfile\nopen(tempfile.mkstemp()[1], 'w').write('x')\n" + FAULT.format(fault="pass"))
     assert worker.capture(path, sandbox=True, entries=["good"]).entry["status"] == "captured"
     assert worker.close() == 0
-    assert [n for n in os.listdir(tmp_path) if n.startswith(("graphglue", "tmp"))] == []  # torch makes a folder of its own
+    assert [
+        n for n in os.listdir(tmp_path) if n.startswith(("graphglue", "tmp"))
+    ] == []  # torch makes a folder of its own

@@ -160,7 +160,13 @@ def test_a_crash_of_the_edited_code_is_told(worker, tmp_path: Path) -> None:
     tail = TAIL.format(entry="f", args="(torch.randn(4),)")
     original = HEAD + F + "    print('x')\n    return h\n" + tail
     edited = "import os\n" + HEAD + F + "    os._exit(3)\n    return h\n" + tail
-    job = worker.submit("verify", file, original=[{"file": file, "text": original}], edited=[{"file": file, "text": edited}], safety="effects")
+    job = worker.submit(
+        "verify",
+        file,
+        original=[{"file": file, "text": original}],
+        edited=[{"file": file, "text": edited}],
+        safety="effects",
+    )
     frames = list(worker.frames(job))
     verdict = next(f["verdict"] for f in frames if f["op"] == "verdict")
     assert not verdict["accepted"] and "exit code 3" in " ".join(verdict["reasons"])

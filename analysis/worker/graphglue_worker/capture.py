@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 import torch._dynamo
 
-from graphglue_worker import compare, devices, forks, hooks, snapshot, users_compile
+from graphglue_worker import again, compare, devices, forks, hooks, snapshot, users_compile
 from graphglue_worker.inputs import Call, Entry, ImportFailure, _describe
 
 if TYPE_CHECKING:
@@ -35,6 +35,10 @@ class Counter:
     def __init__(self, journal: "Journal | None" = None) -> None:
         self.ops: list[int] = []
         self._journal = journal
+
+    def forget_journal(self) -> None:
+        """What comes from here on is no part of the capture."""
+        self._journal = None
 
     def __call__(self, gm: torch.fx.GraphModule, example_inputs: list[Any]) -> Callable[..., Any]:
         self.ops.append(sum(n.op in ("call_function", "call_method", "call_module") for n in gm.graph.nodes))
@@ -102,7 +106,7 @@ class Outcome:
     ops: list[int] = field(default_factory=list)
     breaks: list[dict[str, Any]] = field(default_factory=list)
     inner_errors: list[str] = field(default_factory=list)
-    recompiles: list[dict[str, Any]] = field(default_factory=list)
+    recompiles: list[dict[str, Any]] = field(default_factory=list)  # Recompile, and whether it happens on each call
     options: list[str] = field(default_factory=list)  # the user's own, in words
     notes: list[str] = field(default_factory=list)  # of the inputs
     device: str | None = None  # the CUDA device it ran on
@@ -119,16 +123,16 @@ def run_callable(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
     on_break: OnBreak | None = None,
-    again: Counter | None = None,
+    earlier: Counter | None = None,
     journal: Journal | None = None,
 ) -> tuple[Any, Counter, Watch]:
     """Call `fn` compiled with the counting backend.  Returns its result, the graphs and what was heard; raises what it raises.
 
-    `again`: the counter of an earlier call of the same entry, whose compiled code is used again where its guards hold.
+    `earlier`: the counter of an earlier call of the same entry, whose compiled code is used again where its guards hold.
     """
-    if again is None:
+    if earlier is None:
         torch._dynamo.reset()
-    counter, watch = again or Counter(journal), Watch(on_break)
+    counter, watch = earlier or Counter(journal), Watch(on_break)
     hooks.listen(watch.on_break, watch.on_error, watch.recompiles.append)
     try:
         compiled = users_compile.compiled(fn, counter, users_compile.options_of(fn))
@@ -283,15 +287,25 @@ def _compiled(entry: Entry, on_break: OnBreak, journal: Journal) -> Outcome:
     call = None
     try:
         call = entry.build(0)
+        start = time.monotonic()
         with grad_mode(call):
             result, counter, watch = run_callable(call.fn, call.args, call.kwargs, on_break, journal=journal)
+        seconds = time.monotonic() - start
         done = outcome(call, counter, watch, None)
         done.result = snapshot.take(result)
+        if done.ops:
+            done.recompiles += again.on_each_call(lambda: _recompiles(call, counter), seconds)
         return done
     except MemoryError:
         raise
     except (Exception, SystemExit) as e:  # noqa: BLE001 - user code
         return outcome(call, *getattr(e, "_graphglue_run", (Counter(), Watch(None))), e)
+
+
+def _recompiles(call: Call, counter: Counter) -> list[hooks.Recompile]:
+    counter.forget_journal()
+    with grad_mode(call):
+        return run_callable(call.fn, call.args, call.kwargs, earlier=counter)[2].recompiles
 
 
 def outcome(call: Call | None, counter: Counter, watch: Watch, error: BaseException | None) -> Outcome:
@@ -302,7 +316,7 @@ def outcome(call: Call | None, counter: Counter, watch: Watch, error: BaseExcept
         ops=list(counter.ops),
         breaks=watch.breaks,
         inner_errors=list(dict.fromkeys(map(_inner_words, watch.errors))),
-        recompiles=[vars(r) for r in watch.recompiles],
+        recompiles=[{**vars(r), "each_call": False} for r in watch.recompiles],
         options=users_compile.words_of(options),
         notes=call.notes if call else [],
         would_raise=_would_raise(watch.breaks, bool(options.get("fullgraph"))),
@@ -333,15 +347,21 @@ def _inner_words(error: BaseException) -> str:
 
 
 def _recompiled(recompiles: list[dict[str, Any]]) -> list[str]:
-    """One phrase on functions that were compiled again, which is no break; none when there were none."""
+    """Phrases on functions that were compiled again, which is no break; none when there were none."""
+    each = [r for r in recompiles if r["each_call"]]
+    words = _recompiled_words("compiled again for other arguments", [r for r in recompiles if not r["each_call"]])
+    return words + _recompiled_words("compiled anew on each call, also for the same arguments", each, count=False)
+
+
+def _recompiled_words(what: str, recompiles: list[dict[str, Any]], count: bool = True) -> list[str]:
     last = {(r["file"], r["function"]): r["reason"] for r in recompiles}
     times = Counted((r["file"], r["function"]) for r in recompiles)
     told = [
-        f"{key[1]} {n} time{'s' * (n > 1)}{f' (failed guard: {last[key]})' * bool(last[key])}"
+        f"{key[1]}{f' {n} time' * count}{'s' * (n > 1 and count)}{f' (failed guard: {last[key]})' * bool(last[key])}"
         for key, n in times.most_common(3)
     ]
     more = f" and {len(times) - 3} more" if len(times) > 3 else ""
-    return [f"compiled again for other arguments: {', '.join(told)}{more}"] if told else []
+    return [f"{what}: {', '.join(told)}{more}"] if told else []
 
 
 def _difference(entry: Entry, expected: Any, got: Any, deadline: forks.Deadline) -> str | None:

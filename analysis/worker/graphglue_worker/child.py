@@ -94,7 +94,10 @@ class Child:
         self.own_bytes = forks.memory_bytes([os.getpid()], 1 << 62)
         self.restart_deadline()
         tasks = forks.user_tasks() + MAX_TASKS if os.getuid() else None  # the limit does not bind root
-        limits = {"tasks": tasks, "memory_bytes": 0 if self.cuda else self.memory_bytes}  # CUDA reserves far more addresses
+        limits = {
+            "tasks": tasks,
+            "memory_bytes": 0 if self.cuda else self.memory_bytes,
+        }  # CUDA reserves far more addresses
         return {"request": request, "plans": plans, "limits": limits}
 
     def _become(

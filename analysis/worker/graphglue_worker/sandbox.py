@@ -21,7 +21,15 @@ _CPU_FACTOR = 4  # deadlines, or as many as there are processors: each entry has
 _CPU_SPARE_S = 10  # the deadline, which can say what happened, ends a job before the kernel does
 _SYSTEM = (
     *("/lib", "/lib32", "/lib64", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/local/lib", "/usr/share/zoneinfo"),
-    *("/etc/ld.so.cache", "/etc/localtime", "/sys/devices/system", "/dev/null", "/dev/zero", "/dev/urandom", "/dev/random"),
+    *(
+        "/etc/ld.so.cache",
+        "/etc/localtime",
+        "/sys/devices/system",
+        "/dev/null",
+        "/dev/zero",
+        "/dev/urandom",
+        "/dev/random",
+    ),
 )
 _OF_THE_MACHINE = ("/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/proc/filesystems")
 
@@ -38,7 +46,12 @@ class Offer:
     @property
     def missing(self) -> str | None:
         """What must be had and is not, in plain words; None when model-written code may run."""
-        words = {"network": "the network", "writes": "writing files", "programs": "starting programs", "outside": "other processes"}
+        words = {
+            "network": "the network",
+            "writes": "writing files",
+            "programs": "starting programs",
+            "outside": "other processes",
+        }
         lacking = [text for key, text in words.items() if not self.facts.get(key)]
         return f"this machine offers no way to keep it from {', '.join(lacking)}" if lacking else None
 
@@ -93,7 +106,11 @@ def enter(offer: Offer, scratch: str, readable: list[str], keep: list[int], seco
     counted = host.drop_privileges(0x70000000 + int.from_bytes(os.urandom(3), "big"))
     cpu = math.ceil(seconds * max(_CPU_FACTOR, len(os.sched_getaffinity(0)))) + _CPU_SPARE_S
     most = (MAX_TASKS if counted and tasks is None else tasks) or MAX_TASKS
-    for what, ceiling in ((resource.RLIMIT_FSIZE, SCRATCH_BYTES), (resource.RLIMIT_CPU, cpu), (resource.RLIMIT_NPROC, most)):
+    for what, ceiling in (
+        (resource.RLIMIT_FSIZE, SCRATCH_BYTES),
+        (resource.RLIMIT_CPU, cpu),
+        (resource.RLIMIT_NPROC, most),
+    ):
         hard = resource.getrlimit(what)[1]
         ceiling = ceiling if hard == resource.RLIM_INFINITY else min(ceiling, hard)
         resource.setrlimit(what, (ceiling, ceiling))
@@ -110,7 +127,11 @@ def _paths(offer: Offer, readable: list[str], home: str) -> list[str]:
     interpreter += [os.path.dirname(os.path.dirname(os.path.abspath(__file__)))]
     roots = {os.path.realpath(p) for p in [*interpreter, *readable] if p and os.path.isabs(p)}
     processes = ["/proc"] if offer.apart & forks.PROCESSES else list(_OF_THE_MACHINE)
-    return [*_SYSTEM, *processes, *(path for root in sorted(roots) for path in _but_secrets(root, os.path.realpath(home)))]
+    return [
+        *_SYSTEM,
+        *processes,
+        *(path for root in sorted(roots) for path in _but_secrets(root, os.path.realpath(home))),
+    ]
 
 
 def _but_secrets(root: str, home: str) -> list[str]:

@@ -14,7 +14,7 @@ import socket
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from graphglue_worker import capture, devices, forks, inputs, memory, reads, wire
+from graphglue_worker import again, capture, devices, forks, inputs, memory, reads, wire
 
 MAX_IMPORT_S = 0.1  # an import that takes longer is not done twice
 MAX_AGAIN_S = 3.0  # for the second one, on a busy machine
@@ -91,7 +91,7 @@ def may_repeat(entries: list[inputs.Entry], seconds: float) -> bool:
 def _captured(order: Order, begin: Callable[[Order], None], journal: "capture.Journal") -> "capture.Outcome | None":
     begin(order)
     request = order["request"]
-    with _silence(), _hurried():
+    with again.silence(), _hurried():
         try:
             entries = inputs.load(os.path.abspath(request["file"]), bool(request.get("train")))
         except (Exception, SystemExit):  # noqa: BLE001 - user code, which went well in the other process
@@ -117,20 +117,3 @@ def _hurried() -> Iterator[None]:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
-
-
-@contextlib.contextmanager
-def _silence() -> Iterator[None]:
-    """What the file prints when it is imported is known from the other process."""
-    kept = [os.dup(fd) for fd in (1, 2)]
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    for fd in (1, 2):
-        os.dup2(nowhere, fd)
-    os.close(nowhere)
-    try:
-        yield
-    finally:
-        forks.flush()
-        for fd, was in zip((1, 2), kept, strict=True):
-            os.dup2(was, fd)
-            os.close(was)
