@@ -322,7 +322,9 @@ def measure(options: argparse.Namespace, folder: Path) -> None:
         if number % 50 == 0 or number == options.rounds:
             sizes[number] = worker.size()
     show(times, rounds)
-    print("\n| captures | RSS, KiB | its own, KiB | of what stands by, KiB | PSS of all, KiB | descriptors | processes below |")
+    print(
+        "\n| captures | RSS, KiB | its own, KiB | of what stands by, KiB | PSS of all, KiB | descriptors | processes below |"
+    )
     print("|" + " ---: |" * 7)
     for number, s in sizes.items():
         print(f"| {number} | {s['rss']} | {s['private']} | {s['standby']} | {s['pss']} | {s['fds']} | {s['below']} |")

@@ -37,7 +37,14 @@ def ones(length: int) -> torch.Tensor:
 
 def t5() -> Call:
     config = T5Config(
-        vocab_size=100, d_model=32, d_kv=8, d_ff=64, num_layers=2, num_heads=4, decoder_start_token_id=0, dropout_rate=0.0
+        vocab_size=100,
+        d_model=32,
+        d_kv=8,
+        d_ff=64,
+        num_layers=2,
+        num_heads=4,
+        decoder_start_token_id=0,
+        dropout_rate=0.0,
     )
     inputs = {"input_ids": ids(10), "attention_mask": ones(10), "decoder_input_ids": ids(6)}
     return T5ForConditionalGeneration(config), inputs
@@ -68,7 +75,10 @@ def whisper() -> Call:
         suppress_tokens=None,
         begin_suppress_tokens=None,
     )
-    return WhisperForConditionalGeneration(config), {"input_features": torch.randn(2, 16, 60), "decoder_input_ids": ids(6)}
+    return WhisperForConditionalGeneration(config), {
+        "input_features": torch.randn(2, 16, 60),
+        "decoder_input_ids": ids(6),
+    }
 
 
 def bart() -> Call:
@@ -117,7 +127,12 @@ def layoutlmv3() -> Call:
     )
     corner = torch.randint(0, 500, (2, 10, 2))
     boxes = torch.cat([corner, corner + torch.randint(0, 400, (2, 10, 2))], -1)
-    inputs = {"input_ids": ids(10), "attention_mask": ones(10), "bbox": boxes, "pixel_values": torch.randn(2, 3, 16, 16)}
+    inputs = {
+        "input_ids": ids(10),
+        "attention_mask": ones(10),
+        "bbox": boxes,
+        "pixel_values": torch.randn(2, 3, 16, 16),
+    }
     return LayoutLMv3Model(config), inputs
 
 

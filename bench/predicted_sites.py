@@ -20,7 +20,10 @@ ENOUGH = 0.8
 
 def check(support: Path, *arguments: str) -> dict[str, Any]:
     done = subprocess.run(
-        [support / "graphglue-lsp", "check", "--json", *arguments], capture_output=True, text=True, stdin=subprocess.DEVNULL
+        [support / "graphglue-lsp", "check", "--json", *arguments],
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
     )
     if done.returncode == 2 and not done.stdout:
         sys.exit(done.stderr)
@@ -63,7 +66,11 @@ def main() -> int:
         identity, file, start, _ = site
         found = prediction(findings[file], site)
         known += found is not None
-        verdict = "missed" if found is None else f"{found['certainty']}" + (f", if {found['guard']}" if found["guard"] else "")
+        verdict = (
+            "missed"
+            if found is None
+            else f"{found['certainty']}" + (f", if {found['guard']}" if found["guard"] else "")
+        )
         print(f"{'/'.join(Path(file).parts[-2:])}:{start[0] + 1}: {identity} ({', '.join(entries)}): {verdict}")
     print(f"{known} of {len(sites)} sites predicted, {100 * known / len(sites):.0f} %")
     return 0 if known >= ENOUGH * len(sites) else 1

@@ -28,7 +28,9 @@ def modeling_files() -> list[str]:
 
 def show(number: int, file: str, finding: dict[str, Any], context: int) -> None:
     line = finding["range"]["start"]["line"]
-    print(f"\n{number}. {'/'.join(Path(file).parts[-2:])}:{line + 1} {finding['rule']} {finding['id']}: {finding['message']}")
+    print(
+        f"\n{number}. {'/'.join(Path(file).parts[-2:])}:{line + 1} {finding['rule']} {finding['id']}: {finding['message']}"
+    )
     text = Path(file).read_text().splitlines()
     for at in range(max(0, line - context), min(len(text), line + context + 1)):
         print(f"{'>' if at == line else ' '} {at + 1:5} {text[at]}")
@@ -43,7 +45,9 @@ def main() -> int:
     parser.add_argument("--support", type=Path, default=ROOT / "build" / "release" / "bin")
     options = parser.parse_args()
     paths = options.paths or modeling_files()
-    done = subprocess.run([options.support / "graphglue-lsp", "check", "--static", "--json", *paths], capture_output=True, text=True)
+    done = subprocess.run(
+        [options.support / "graphglue-lsp", "check", "--static", "--json", *paths], capture_output=True, text=True
+    )
     files = json.loads(done.stdout)["files"]
     found = [(file["path"], finding) for file in files for finding in file["findings"]]
     failed = [file["error"] for file in files if file["error"]]
@@ -56,7 +60,9 @@ def main() -> int:
     print(f"| all | {len(certain)} | {len(found) - len(certain)} |")
     sample = random.Random(options.seed).sample(certain, min(options.count, len(certain)))  # noqa: S311 - nothing secret
     print(f"\nseed {options.seed}: {len(sample)} of {len(certain)} certain findings")
-    for number, (file, finding) in enumerate(sorted(sample, key=lambda one: (one[0], one[1]["range"]["start"]["line"])), 1):
+    for number, (file, finding) in enumerate(
+        sorted(sample, key=lambda one: (one[0], one[1]["range"]["start"]["line"])), 1
+    ):
         show(number, file, finding, options.context)
     return 0
 

@@ -47,7 +47,15 @@ def main() -> int:
     lines = sum(Path(file).read_bytes().count(b"\n") for file in files)
     print(f"{len(files)} files, {lines} lines, {size / 1e6:.1f} MB, {options.jobs} threads, {options.rounds} rounds")
     commands = {
-        "check --static": [str(options.support / "graphglue-lsp"), "check", "--static", "--json", "-j", str(options.jobs), *files],
+        "check --static": [
+            str(options.support / "graphglue-lsp"),
+            "check",
+            "--static",
+            "--json",
+            "-j",
+            str(options.jobs),
+            *files,
+        ],
         "tree-sitter": [str(options.support / "parse_only"), str(options.jobs), *files],
         "ruff check": [options.ruff, "check", "--no-cache", "--isolated", "--exit-zero", *files],
     }
@@ -61,7 +69,9 @@ def main() -> int:
     print("\n| s | min | p50 | max | processor, p50 |\n| --- | ---: | ---: | ---: | ---: |")
     for name, took in times.items():
         wall, used = sorted(w for w, _ in took), sorted(u for _, u in took)
-        print(f"| {name} | {wall[0]:.2f} | {statistics.median(wall):.2f} | {wall[-1]:.2f} | {statistics.median(used):.2f} |")
+        print(
+            f"| {name} | {wall[0]:.2f} | {statistics.median(wall):.2f} | {wall[-1]:.2f} | {statistics.median(used):.2f} |"
+        )
     return 0
 
 
