@@ -161,6 +161,16 @@ def test_eager_error(worker: Worker, write: Write) -> None:
     assert "line 4" in entry["message"]
 
 
+@columns
+def test_behind_a_break_in_an_expression_of_several_lines(worker: Worker, write: Write) -> None:
+    """Dynamo's own table of lines counts the lines of the first break twice in what continues behind it."""
+    body = "def f(x):\n    n = (x > 0).nonzero(\n        as_tuple=True\n    )[\n        0\n    ].tolist()\n    return len(n) + x\n"
+    entry = capture(worker, write, body)
+    frames = [b["stack"][0] for b in entry["breaks"]]
+    assert [b["id"] for b in entry["breaks"]] == ["GB0036", "GB0033"]
+    assert [(f["line"], f["end_line"], f["col"], f["end_col"]) for f in frames] == [(4, 6, 8, 5), (8, 8, 6, 14)]
+
+
 def test_wrong_outputs_are_a_capture_error(worker: Worker, write: Write) -> None:
     entry = capture(worker, write, "def f(x):\n    return x + 1 if torch.compiler.is_compiling() else x\n")
     assert (entry["status"], entry["graphs"]) == ("capture_error", 1)

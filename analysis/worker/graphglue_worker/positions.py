@@ -135,9 +135,28 @@ def _resumed_code(code: CodeType) -> CodeType | None:
 
 def of_translator(tx: Any) -> Frame:
     """The frame that an instruction translator is tracing, at the instruction it is at.  Python 3.10 has no columns."""
-    inst = getattr(tx, "current_instruction", None)
-    place = (_operand(tx, inst) if inst is not None else None) or _place(inst)
-    return _frame(tx.f_code, getattr(tx, "lineno", None), place)
+    inst, line = getattr(tx, "current_instruction", None), getattr(tx, "lineno", None)
+    operand = _operand(tx, inst) if inst is not None else None
+    place = operand or _place(inst)
+    if operand is None and place[0] not in (None, line):
+        place = _corrected(tx, inst, place)
+    return _frame(tx.f_code, line, place)
+
+
+def _corrected(tx: Any, inst: Any, place: Place) -> Place:
+    """In a resume function, the place whose columns are right and whose lines are some others: those of the function it continues.
+
+    Behind a break within an expression of several lines Dynamo's table of lines counts them twice.  The instruction is found there by
+    counting those of its name from the end.
+    """
+    original = _resumed_code(tx.f_code)
+    if original is None:
+        return place
+    at = next((k for k, other in enumerate(tx.instructions) if other is inst), 0)
+    nth = sum(other.opname == inst.opname for other in tx.instructions[at:])
+    found = [_place(i) for i in dis.get_instructions(original) if i.opname == inst.opname]
+    there = found[-nth] if 0 < nth <= len(found) else (None,) * 4
+    return there if there[2:] == place[2:] else (None, None, None, None)
 
 
 def of_code(code: CodeType) -> Frame:
