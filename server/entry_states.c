@@ -51,8 +51,8 @@ static bool is_first(const gg_document *document, size_t entry) {
     return true;
 }
 
-static void push(gg_entry_states *out, const gg_document *document, size_t entry, gg_str said) {
-    gg_entry_state state = {.span = mark_of(document, entry)->span, .said = said};
+static void push(gg_entry_states *out, const gg_document *document, size_t entry, gg_str said, bool unwritten) {
+    gg_entry_state state = {.span = mark_of(document, entry)->span, .said = said, .unwritten = unwritten};
     gg_list_push(out, state);
 }
 
@@ -62,19 +62,21 @@ static void add_states(gg_entry_states *out, const gg_document *document, const 
     if (p->count > MAX_AT_ONE_PLACE) {
         gg_str breaks =
             p->broken ? gg_arena_printf(arena, "%u breaks in %u of them", p->breaks, p->broken) : GG_STR("no break");
-        push(out, document, p->first,
-             gg_arena_printf(arena, "%zu input sets: %u graphs, %.*s%s", p->count, p->graphs, GG_STR_ARG(breaks),
-                             since));
+        push(
+            out, document, p->first,
+            gg_arena_printf(arena, "%zu input sets: %u graphs, %.*s%s", p->count, p->graphs, GG_STR_ARG(breaks), since),
+            p->unwritten);
         return;
     }
-    for (size_t i = p->first; i < f->entry_count; i++) {
+    for (size_t i = p->first, left = p->count; i < f->entry_count; i++) {
         const gg_entry *entry = &f->entries[i];
         if (!is_told(document, i) || !same_place(document, p->first, i)) continue;
         bool named = p->count > 1 || document->path == NULL || !gg_str_is(entry->file, document->path);
         gg_str state = gg_entry_summary(entry, &f->sites, arena);
         push(out, document, i,
              named ? gg_arena_printf(arena, "%.*s: %.*s%s", GG_STR_ARG(entry->name), GG_STR_ARG(state), since)
-                   : gg_arena_printf(arena, "%.*s%s", GG_STR_ARG(state), since));
+                   : gg_arena_printf(arena, "%.*s%s", GG_STR_ARG(state), since),
+             --left == 0 && p->unwritten);
     }
 }
 
@@ -87,7 +89,6 @@ gg_entry_states gg_entry_states_of(const gg_document *document, gg_arena *arena)
         if (!is_told(document, i) || !is_first(document, i)) continue;
         place at = place_at(document, i);
         add_states(&out, document, &at, same ? "" : " (edited since)", arena);
-        out.items[out.len - 1].unwritten = at.unwritten;
     }
     return out;
 }
