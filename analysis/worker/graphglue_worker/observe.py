@@ -224,7 +224,7 @@ class Compiled:
         first = self.outcome is None
         try:
             result, self.counter, watch = capture.run_callable(
-                call.fn, call.args, call.kwargs, again=None if first else self.counter
+                call.fn, call.args, call.kwargs, earlier=None if first else self.counter
             )
             return result
         except BaseException as e:
