@@ -228,11 +228,12 @@ typedef struct gg_site {
     size_t stack_len;      /* of the first record */
     const gg_break *first; /* the record that made it (facts, hints) */
     gg_str *entries;
-    size_t entry_count; /* names of the entries that hit it */
-    bool in_workspace;  /* false: it lies in a library; the editor marks the entry */
-    gg_str rule;        /* of the prediction that foresees it; empty: none does, or it lies in a library */
-    bool ignored;       /* a comment of its file says so */
-    gg_str summary;     /* what gg_explain_short says; made while the tree is at hand */
+    size_t entry_count;    /* names of the entries that hit it */
+    bool nothing_compiled; /* none of them has a graph, and all ran to their end */
+    bool in_workspace;     /* false: it lies in a library; the editor marks the entry */
+    gg_str rule;           /* of the prediction that foresees it; empty: none does, or it lies in a library */
+    bool ignored;          /* a comment of its file says so */
+    gg_str summary;        /* what gg_explain_short says; made while the tree is at hand */
 } gg_site;
 
 typedef struct gg_site_list {

@@ -126,7 +126,9 @@ static void add_record(grouping *g, const gg_entry *entry, const gg_break *recor
         site->reason = record->reason;
         site->stack = record->stack;
         site->stack_len = record->stack_len;
+        site->nothing_compiled = true;
     }
+    site->nothing_compiled = site->nothing_compiled && entry->status == GG_ENTRY_BREAKS && entry->graphs == 0;
     site->count++;
     bool worse = record->eager_function.len > 0 && (site->eager_function.len == 0 || (record->skip && !site->skip));
     if (worse) {

@@ -1,9 +1,10 @@
 /* GraphGlue's three categories, for every id.
  *
- *   dynamic control flow        which code runs next depends on what Dynamo cannot know: branches, loops, assertions, generators,
- *                               exceptions
- *   tensor tracing disruption   a tensor leaves the graph or changes behind its back: its values, its size, its storage, its
- *                               gradient state
+ *   dynamic control flow        which code runs next, or in which order, depends on what Dynamo cannot know: branches, loops,
+ *                               assertions, generators, exceptions; sorting, grouping and comparing collections, which ask
+ *                               their elements for a truth value
+ *   tensor tracing disruption   a tensor leaves the graph or changes behind its back: its values (also as a part of a name),
+ *                               its size, its storage, its gradient state
  *   unsupported operation       everything else: a call or an object Dynamo has no rule for
  *
  * The break's type says which by its words; ids whose words mislead stand in the table before.  The words also sort the ids of
@@ -32,21 +33,22 @@ static const struct {
     {"GB0049", unsupported},    {"GB0072", tensor_tracing}, /* an in-place operator on an input */
     {"GB0087", unsupported}, /* an operator without a fake implementation: NotImplementedError */
     {"GB0090", unsupported}, /* an operator that does not run with fake tensors */
-    {"GB0109", tensor_tracing}, {"GB0112", unsupported},    /* a TypeError the operator raises */
-    {"GB0123", tensor_tracing},                             /* backward() */
-    {"GB0124", tensor_tracing},                             /* .item() */
-    {"GB0170", control_flow},   {"GB0208", tensor_tracing}, /* a torch function that leaves the world of tensors */
-    {"GB0219", unsupported},                                /* the backend failed */
-    {"GB0221", unsupported},                                /* a context manager, whatever it is made of */
-    {"GB0222", unsupported},                                /* a set with tensors in it */
-    {"GB0246", tensor_tracing},                             /* one_hot without num_classes */
-    {"GB0264", tensor_tracing},                             /* a parameter made while tracing */
-    {"GB0273", unsupported},                                /* keyword arguments to an exception's constructor */
-    {"GB4315", unsupported},                                /* a RuntimeError the operator raises */
-    {"GB5976", tensor_tracing},                             /* data pointers */
-    {"GB4198", tensor_tracing},                             /* deepcopy of a tensor */
-    {"GB7000", control_flow},                               /* a break in a loop */
-    {"GB7650", unsupported},                                /* a method of torch.Generator */
+    {"GB0109", tensor_tracing}, {"GB0112", unsupported},  /* a TypeError the operator raises */
+    {"GB0123", tensor_tracing},                           /* backward() */
+    {"GB0124", tensor_tracing},                           /* .item() */
+    {"GB0170", control_flow},   {"GB0207", control_flow}, /* sorting by tensors */
+    {"GB0208", tensor_tracing},                           /* a torch function that leaves the world of tensors */
+    {"GB0219", unsupported},                              /* the backend failed */
+    {"GB0221", unsupported},                              /* a context manager, whatever it is made of */
+    {"GB0222", unsupported},                              /* a set with tensors in it */
+    {"GB0246", tensor_tracing},                           /* one_hot without num_classes */
+    {"GB0264", tensor_tracing},                           /* a parameter made while tracing */
+    {"GB0273", unsupported},                              /* keyword arguments to an exception's constructor */
+    {"GB4315", unsupported},                              /* a RuntimeError the operator raises */
+    {"GB5976", tensor_tracing},                           /* data pointers */
+    {"GB4198", tensor_tracing},                           /* deepcopy of a tensor */
+    {"GB7000", control_flow},                             /* a break in a loop */
+    {"GB7650", unsupported},                              /* a method of torch.Generator */
     {"GB9672", unsupported},
 };
 
@@ -73,6 +75,12 @@ static const struct {
     {"non-type expectation", control_flow},
     {"caught non-exception", control_flow},
     {"raise exception", control_flow},
+    {"sort with", control_flow},
+    {"key type for itertools", control_flow},
+    {"list_richcompare", control_flow},
+    {"failed to convert", unsupported}, /* an argument, an array of a kind that torch does not have */
+    {"attr() with non-constant name", tensor_tracing},
+    {"non-const setattr name", tensor_tracing},
     {"autograd.function", unsupported},
     {"subclass", unsupported},
     {"associative_scan", unsupported},

@@ -4,31 +4,33 @@
 #include "analysis/explain/explain.h"
 
 /* Hints that torch uses over and over, and what they mean to a user. */
-static const struct {
+typedef struct stock_hint {
     const char *starts, *says; /* says NULL: nothing a user can act on */
-} stock[] = {
-    {"Your code may result in an error", "Run it without `torch.compile` first: the same line may well raise there."},
+    bool advises;              /* it says what to write */
+} stock_hint;
+
+static const stock_hint stock[] = {
+    {"Your code may result in an error", "Run it without `torch.compile` first: the same line may well raise there.",
+     false},
     {"This is likely to be a Dynamo bug",
-     "This looks like a bug of Dynamo's: another way to write it, or a newer torch, may help."},
-    {"This graph break may be difficult to debug", NULL},
+     "This looks like a bug of Dynamo's: another way to write it, or a newer torch, may help.", false},
+    {"This graph break may be difficult to debug", NULL, false},
     {"This graph break is fundamental",
-     "Dynamo's authors do not expect to support it, so it has to be written in another way."},
-    {"It may be possible to write Dynamo tracing rules", NULL},
+     "Dynamo's authors do not expect to support it, so it has to be written in another way.", false},
+    {"It may be possible to write Dynamo tracing rules", NULL, false},
     {"This graph break may have been caused by an earlier",
-     "It may only follow from an earlier break: mend that one first."},
+     "It may only follow from an earlier break: mend that one first.", false},
     {"Sparse tensor operations are not yet fully supported",
-     "Make and use sparse tensors outside the compiled function."},
-    {"Please report an issue", NULL},
-    {"Please file an issue", NULL},
-    {"Avoid calling", NULL}, /* what the generic advice says better */
+     "Make and use sparse tensors outside the compiled function.", true},
+    {"Please report an issue", NULL, false},
+    {"Please file an issue", NULL, false},
+    {"Avoid calling", NULL, false}, /* what the generic advice says better */
 };
 
-/* The hint in our words; empty when it does not help. */
-static gg_str in_our_words(gg_str hint) {
-    hint = gg_str_trim(hint);
+static const stock_hint *find_stock(gg_str hint) {
     for (size_t i = 0; i < GG_COUNT(stock); i++)
-        if (gg_str_starts_with(hint, gg_str_from(stock[i].starts))) return gg_str_from(stock[i].says);
-    return hint;
+        if (gg_str_starts_with(hint, gg_str_from(stock[i].starts))) return &stock[i];
+    return NULL;
 }
 
 void gg__put_sentence(gg__writer *w, gg_str words) {
@@ -37,16 +39,21 @@ void gg__put_sentence(gg__writer *w, gg_str words) {
     if (words.len > 0 && strchr(".!?:", words.ptr[words.len - 1]) == NULL) gg__put(w, ".");
 }
 
-bool gg__put_hints(gg__writer *w, const gg_str *hints, size_t count) {
-    bool any = false;
+void gg__put_hints(gg__writer *w, const gg_str *hints, size_t count, const char *otherwise) {
+    bool any = false, advised = false;
     for (size_t i = 0; i < count; i++) {
-        gg_str hint = in_our_words(hints[i]);
+        gg_str hint = gg_str_trim(hints[i]);
+        const stock_hint *known = find_stock(hint); /* its words are ours */
+        if (known != NULL) hint = gg_str_from(known->says);
         if (hint.len == 0) continue;
         if (any) gg__put(w, " ");
         gg__put_sentence(w, hint);
         any = true;
+        advised = advised || known == NULL || known->advises;
     }
-    return any;
+    if (advised) return;
+    if (any) gg__put(w, " ");
+    gg__put(w, otherwise);
 }
 
 const char *gg__generic_fix(const char *category) {

@@ -65,8 +65,8 @@ void gg__put_block(gg__writer *w, gg_str fenced);
 
 /* ---- compose.c: ids without a text of ours ---- */
 void gg__put_sentence(gg__writer *w, gg_str words); /* gg__put_words and a full stop */
-/* The hints in our words, one sentence after the other; false when they say nothing that helps. */
-bool gg__put_hints(gg__writer *w, const gg_str *hints, size_t count);
+/* The hints in our words, one sentence after the other, and `otherwise` when none says what to write. */
+void gg__put_hints(gg__writer *w, const gg_str *hints, size_t count, const char *otherwise);
 const char *gg__generic_fix(const char *category);
 gg_str gg__without_places(gg_str words, gg_arena *arena); /* the registry's "{name}" → "…" */
 

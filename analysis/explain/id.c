@@ -42,6 +42,7 @@ static void put_subjects(gg__writer *w, gg_str patterns) {
         const char *pattern, *words;
     } named[] = {{"symbolic", "a number not known while tracing"},
                  {"subscript", "a subscript"},
+                 {"a method of a string", "a method of a string"},
                  {"_CachedForward.*", "a module made by `torch.jit.trace`"}};
     for (size_t at = 0; at < patterns.len;) {
         size_t comma = gg_str_find(patterns, GG_STR(","), at);
@@ -95,7 +96,7 @@ static void put_composed(gg__writer *w, const gg_registry_row *row, gg_arena *ar
     put_heading(w, "How to fix");
     gg_str *hints = GG_ARENA_ARRAY(arena, gg_str, row->hint_count + 1);
     for (size_t i = 0; i < row->hint_count; i++) hints[i] = gg__without_places(row->hints[i], arena);
-    if (!gg__put_hints(w, hints, row->hint_count)) gg__put(w, gg__generic_fix(gg_break_category(row->id, row->type)));
+    gg__put_hints(w, hints, row->hint_count, gg__generic_fix(gg_break_category(row->id, row->type)));
     gg__put(w, "\n\n");
 }
 

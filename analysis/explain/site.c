@@ -46,7 +46,7 @@ static void put_short_effect(gg__writer *w, const gg_site *site, effect e) {
         [SKIPS] = "",
     };
     if (e == SPLITS) {
-        gg__put(w, "the graph splits here");
+        gg__put(w, site->nothing_compiled ? "nothing around it is compiled" : "the graph splits here");
         return;
     }
     static const char *const parts[] = {[ALL] = "the whole function",
@@ -153,6 +153,11 @@ static void put_effect(gg__writer *w, const gg_site *site, effect e) {
         [TRY_HERE] = "it lies in a `try` block, and Dynamo cannot go on from the middle of one. So ",
         [SKIPS] = "Dynamo gives up the function it was capturing here: ",
     };
+    if (e == SPLITS && site->nothing_compiled) {
+        gg__put(w, "Dynamo leaves the function here, and this runs in plain Python. In this run it compiled nothing at "
+                   "all: neither what comes before nor what follows.");
+        return;
+    }
     if (e == SPLITS) {
         gg__put(w, "the graph is split here. What comes before is one graph, this runs in plain Python, and what "
                    "follows, if anything, is captured anew: nothing is fused across the gap, and every call pays for "
@@ -222,14 +227,14 @@ static void put_composed(gg__writer *w, const gg_site *site, const gg__subject *
     put_cost(w, site, subject);
     put_label(w, "How to fix it");
     const gg_break *first = site->first;
-    bool helped = first != NULL && gg__put_hints(w, first->hints, first->hint_count);
-    if (!helped &&
-        (first == NULL || first->hint_count == 0)) { /* a static finding: the registry's hints, names left out */
+    const char *otherwise = gg__generic_fix(gg_break_category(site->id, site->type));
+    if (first != NULL && first->hint_count > 0) {
+        gg__put_hints(w, first->hints, first->hint_count, otherwise);
+    } else { /* a static finding: the registry's hints, names left out */
         gg_str *hints = GG_ARENA_ARRAY(arena, gg_str, row.hint_count + 1);
         for (size_t i = 0; i < row.hint_count; i++) hints[i] = gg__without_places(row.hints[i], arena);
-        helped = gg__put_hints(w, hints, row.hint_count);
+        gg__put_hints(w, hints, row.hint_count, otherwise);
     }
-    if (!helped) gg__put(w, gg__generic_fix(gg_break_category(site->id, site->type)));
     gg__put(w, "\n\n");
 }
 

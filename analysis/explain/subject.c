@@ -85,6 +85,13 @@ static gg_str name_from_context(gg_str id, gg_str context, gg_arena *arena) {
     }
     if (gg_str_is(id, "GB0059")) return between(context, "builtin ", " ");
     if (gg_str_is(id, "GB0170") && gg_str_contains(context, GG_STR("SymNodeVariable"))) return GG_STR("symbolic");
+    if (gg_str_is(id, "GB0088")) return between(context, "raised exception ", "(");
+    if (gg_str_is(id, "GB0142") && gg_str_contains(context, GG_STR("(_GeneratorContextManager)")))
+        return GG_STR("_GeneratorContextManager");
+    if (gg_str_is(id, "GB0156") && gg_str_starts_with(context, GG_STR("call_method ConstantVariable(str: ")))
+        return GG_STR("a method of a string");
+    if (gg_str_is(id, "GB0156") && gg_str_starts_with(context, GG_STR("call_method RandomVariable(")))
+        return GG_STR("rng.");
     if (gg_str_is(id, "GB0033") || gg_str_is(id, "GB0036") || gg_str_is(id, "GB0037")) return context;
     return GG_STR_NULL;
 }

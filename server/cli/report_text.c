@@ -62,7 +62,10 @@ static void print_cost(FILE *out, const gg_site *site, const gg_cli_style *style
         fprintf(out, "%s%.*s runs without a graph", rest ? "the rest of " : "the whole of ",
                 GG_STR_ARG(site->eager_function));
     else
-        fputs(site->skip ? "the whole function runs without a graph" : "the graph is split here", out);
+        fputs(site->skip               ? "the whole function runs without a graph"
+              : site->nothing_compiled ? "nothing around it is compiled"
+                                       : "the graph is split here",
+              out);
     if (site->skip && site->in_loop) fputs(": it lies in a loop", out);
     if (site->count > 1) fprintf(out, "; hit %u times", site->count);
     fputc('\n', out);

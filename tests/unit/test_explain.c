@@ -79,6 +79,12 @@ static void test_categories(void **state) {
         {"GB0171", "assert with non-string message", "dynamic_control_flow"},
         {"GB0309", "torch.cond: improper args/kwargs", "dynamic_control_flow"},
         {"GB7650", "torch.Generator method", "unsupported_operation"},
+        {"GB0152", "Unsupported key type for itertools.groupby", "dynamic_control_flow"},
+        {"GB0207", "", "dynamic_control_flow"},
+        {"GB6622", "list_richcompare_nonconst", "dynamic_control_flow"},
+        {"GB0190", "getattr() with non-constant name argument", "tensor_tracing_disruption"},
+        {"GB0254", "non-const setattr name on user-defined object", "tensor_tracing_disruption"},
+        {"GB0185", "failed to convert numpy.ndarray to Tensor", "unsupported_operation"},
         {"GB8888", "Data-dependent branching of a new kind", "dynamic_control_flow"},
         {"GB8888", "Unsupported Tensor.frobnicate() call", "tensor_tracing_disruption"},
         {"", "", "unsupported_operation"},
@@ -195,7 +201,14 @@ static void test_variants(void **state) {
         {"x.tolist()", "GB0033", "aten._local_scalar_dense.default", "unbind"},
         {"math.sqrt(x)", "GB0033", "aten._local_scalar_dense.default", "torch.sqrt"},
         {"x.unique()", "GB0036", "aten._unique2.default", "scatter_add_"},
-        {"items[t]", "GB0124", "", "torch.stack(items)"},
+        {"items[t]", "GB0124", "", "torch.index_select"},
+        {"d[k]", "GB0088", "raised exception KeyError(X)", "`__eq__` and `__hash__`"},
+        {"f(k)", "GB0088", "raised exception ValueError(X)", "comes to an exception"},
+        {"e.set()", "GB0142", "SETUP_WITH on X(Condition)", "or calls code that does"},
+        {"r.choice(x)", "GB0156", "call_method RandomVariable() choice []", "generator that is not torch's"},
+        {"torch.combinations(x)", "GB0036", "aten.masked_select.default", "depends on the shape alone"},
+        {"ctx()", "GB0142", "SETUP_WITH on X(_GeneratorContextManager)", "the call that makes it"},
+        {"s.startswith(t)", "GB0156", "call_method ConstantVariable(str: 'a') startswith []", "methods of strings"},
         {"'%s' % t", "GB0208", "", "f-string"},
         {"open(p)", "GB0059", "builtin open [x] False", "pass the data in"},
     };
@@ -216,6 +229,9 @@ static void test_cost(void **state) {
     fixture f = site_at(program, "print(x)", "GB0059");
     gg_str loop[] = {GG_STR("GB7000")};
     assert_has(explain(&f, true), "the graph is split here");
+    f.site.nothing_compiled = true;
+    assert_has(explain(&f, true), "it compiled nothing");
+    assert_has(gg_explain_short(&f.site, f.arena), "nothing around it is compiled");
     f.site.skip = f.site.in_loop = true;
     f.site.aggravations = loop;
     f.site.aggravation_count = 1;

@@ -69,8 +69,13 @@ static void test_grouping(void **state) {
         {.id = GG_STR("GB0007"), .stack = in_library, .stack_len = 3},
         {.id = GG_STR("GB0086")},
     };
-    gg_entry entries[] = {{.name = GG_STR("a"), .breaks = first, .break_count = GG_COUNT(first)},
-                          {.name = GG_STR("b"), .breaks = second, .break_count = GG_COUNT(second)}};
+    gg_entry entries[] = {
+        {.name = GG_STR("a"), .status = GG_ENTRY_BREAKS, .breaks = first, .break_count = GG_COUNT(first)},
+        {.name = GG_STR("b"),
+         .graphs = 2,
+         .status = GG_ENTRY_BREAKS,
+         .breaks = second,
+         .break_count = GG_COUNT(second)}};
     gg_sources *sources = sources_with_program();
     gg_arena *arena = gg_arena_new();
     gg_site_list sites = gg_sites_group(entries, 2, sources, NULL, arena);
@@ -78,6 +83,8 @@ static void test_grouping(void **state) {
 
     const gg_site *s = &sites.items[0];
     assert_true(gg_str_is(s->id, "GB0059"));
+    assert_false(s->nothing_compiled);
+    assert_true(sites.items[1].nothing_compiled); /* only "a" hits it */
     assert_int_equal(s->count, 3);
     assert_int_equal(s->entry_count, 2);
     assert_true(s->skip && s->in_loop && s->in_workspace);
@@ -94,8 +101,8 @@ static void test_grouping(void **state) {
 
     s = &sites.items[1];
     assert_true(gg_str_is(s->enclosing, "Net.forward"));
-    assert_true(
-        gg_str_is(gg_explain_short(s, arena), "`if x.sum() > 0` branches on a tensor's value: the graph splits here"));
+    assert_true(gg_str_is(gg_explain_short(s, arena),
+                          "`if x.sum() > 0` branches on a tensor's value: nothing around it is compiled"));
     assert_true(gg_str_is(sites.items[2].id, "GB0007"));
 
     s = &sites.items[3]; /* the innermost frame outside torch and the standard library; its file cannot be read */
