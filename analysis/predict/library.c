@@ -137,12 +137,22 @@ static bool makes_array(gg_str name) {
     return gg_str_starts_with(name, GG_STR("random."));
 }
 
+/* np.array(1.5), np.array([1.5]): Dynamo may know what is in it while compiling. */
+static bool is_of_one_number(const gg__call *call, gg_str name) {
+    const gg__argument *data = gg__argument_at(call, 0, "object");
+    if (data == NULL || !(gg_str_is(name, "array") || gg_str_is(name, "asarray"))) return false;
+    const gg__value *value = &data->value;
+    return value->kind == GG__NUMBER ||
+           (value->kind == GG__SEQUENCE && value->item_count == 1 && value->items[0].kind == GG__NUMBER);
+}
+
 static gg__value call_numpy(const gg__call *call, gg_str path) {
     gg_str name = gg_str_slice(path, 6, path.len);
     if (is_about_types(name)) return gg__of_kind(GG__UNKNOWN);
     gg__value out = gg__of_kind(GG__ARRAY);
     out.folded = call->count > 0 && !call->splat && !makes_array(name);
     out.constant = !gg_str_starts_with(name, GG_STR("random."));
+    out.zero_dim = is_of_one_number(call, name);
     for (uint32_t i = 0; i < call->count; i++) {
         const gg__value *given = &call->arguments[i].value;
         if (given->kind != GG__NUMBER && !(given->kind == GG__ARRAY && given->folded)) out.folded = false;
@@ -220,7 +230,9 @@ gg__value gg__library_call(gg__walk *w, const gg__call *call) {
         return gg__number(GG__INT);
     case GG__ARRAY:
         if (gg_str_is(callee->path, "item")) return gg__number(GG__DTYPE_UNKNOWN);
-        return (gg__value){.kind = GG__ARRAY, .constant = callee->of->folded || callee->of->constant};
+        return (gg__value){.kind = GG__ARRAY,
+                           .constant = callee->of->folded || callee->of->constant,
+                           .zero_dim = callee->of->zero_dim};
     case GG__LOGGER:
         return gg__of_kind(GG__NONE);
     case GG__MODULE:

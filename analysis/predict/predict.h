@@ -54,7 +54,7 @@ typedef struct gg__value {
     bool absent;     /* an argument that is None where it is not given */
     bool input;      /* a graph input as it came in, or a part of it taken by index */
     bool handed_on;  /* a tensor that was at hand where something broke, or may: an input of the graph behind it */
-    bool zero_dim;   /* a tensor with no dimension */
+    bool zero_dim;   /* a tensor with no dimension; an array made of one number */
     bool constant;   /* a number: `integer` is it */
     bool
         folded; /* a NumPy scalar that is known while compiling; a tensor made of Python numbers, which is if it is one number */

@@ -342,6 +342,9 @@ static void test_sizes(void **state) {
            "12 math-of-tensor");
     expect("import numpy as np\n" FORWARD("        return x * np.sqrt(x.shape[0]).item() + int(np.prod(x.shape))\n"),
            "12 numpy");
+    expect("import numpy as np\n" FORWARD("        return x * float(np.array([1.0, 2.0]).sum())\n"), "12 numpy");
+    expect("import numpy as np\n" FORWARD("        return x * float(np.array([1.0]).sum()) * np.array(2.0).item()\n"),
+           "12 numpy?, 12 numpy?");
 }
 
 /* What is written where arguments are left out, and what is not. */

@@ -203,18 +203,27 @@ static bool is_conversion(gg_str path) {
     return gg_str_is(path, "builtins.int") || gg_str_is(path, "builtins.float") || gg_str_is(path, "builtins.bool");
 }
 
+/* A Python number is taken out of an array. */
+static void find_number(gg__walk *w, const gg__call *call, const gg__value *array, const char *id) {
+    const gg__guard *outer = w->guard;
+    gg__guard guard = {.text = GG_STR("it is made of more than one number")};
+    if (array->zero_dim && outer == NULL) w->guard = &guard;
+    gg__found(w, GG__RULE_NUMPY, id, call->node, NULL);
+    w->guard = outer;
+}
+
 static void on_call(gg__walk *w, const gg__call *call) {
     bool method = call->callee.kind == GG__METHOD && call->callee.of->kind == GG__ARRAY;
     if (method && call->callee.of->folded) return;
     if (method && gg_str_is(call->callee.path, "item") && call->count == 0 && !call->splat)
-        gg__found(w, GG__RULE_NUMPY, call->callee.of->constant ? "GB0208" : NULL, call->node, NULL);
+        find_number(w, call, call->callee.of, call->callee.of->constant ? "GB0208" : NULL);
     gg__find_row(w, call, rows, GG_COUNT(rows));
     if (call->callee.kind == GG__DOTTED && gg_str_starts_with(call->callee.path, GG_STR("numpy.")))
         on_function(w, call);
     const gg__argument *first = gg__argument_at(call, 0, NULL);
     if (call->callee.kind == GG__DOTTED && is_conversion(call->callee.path) && first &&
         first->value.kind == GG__ARRAY && !first->value.folded)
-        gg__found(w, GG__RULE_NUMPY, NULL, call->node, NULL);
+        find_number(w, call, &first->value, NULL);
     const gg__argument *dtype = gg__argument_at(call, 0, "dtype");
     if (method && gg_str_is(call->callee.path, "astype") && dtype && dtype->value.kind == GG__DOTTED &&
         gg_str_is(dtype->value.path, "builtins.object"))
