@@ -1,4 +1,6 @@
 /* Text of a tensor's values. */
+#include <string.h>
+
 #include "analysis/predict/predict.h"
 
 static void on_call(gg__walk *w, const gg__call *call) {
@@ -14,21 +16,33 @@ static void on_call(gg__walk *w, const gg__call *call) {
         gg__found(w, GG__RULE_STRING, "GB0088", call->node, NULL);
 }
 
+/* "%d", "%5.2f", …: it wants a number. */
+static bool wants_number(gg_str format) {
+    for (size_t i = 0; i + 1 < format.len; i++) {
+        if (format.ptr[i] != '%') continue;
+        for (i++; i < format.len && strchr("#0- +*.123456789", format.ptr[i]); i++) continue;
+        if (i < format.len && format.ptr[i] != '\0' && strchr("diouxXeEfFgG", format.ptr[i])) return true;
+    }
+    return false;
+}
+
+static void find_formatted(gg__walk *w, TSNode node, const gg__value *right) {
+    bool number = wants_number(gg__text_of(w, GG__FIELD(node, left)));
+    if (gg__is_tensor(right)) {
+        gg__found(w, GG__RULE_STRING, number ? "GB0033" : "GB0208", node, right);
+        gg__note_eager(w);
+    }
+    for (uint32_t i = 0; right->kind == GG__SEQUENCE && right->items && i < right->item_count; i++) {
+        if (!gg__is_tensor(&right->items[i])) continue;
+        gg__found(w, GG__RULE_STRING, number ? "GB0088" : "GB0059", node, &right->items[i]);
+        return;
+    }
+}
+
 static void on_operator(gg__walk *w, TSNode node, gg_str op, const gg__value *left, const gg__value *right) {
     if ((gg_str_is(op, "==") || gg_str_is(op, "!=")) && (left->kind == GG__STRING && left->from_data))
         gg__found(w, GG__RULE_STRING, "GB9648", node, NULL);
-    if (!gg_str_is(op, "%") || left->kind != GG__STRING) return;
-    bool digits =
-        gg_str_contains(gg__text_of(w, node), GG_STR("%d")) || gg_str_contains(gg__text_of(w, node), GG_STR("%f"));
-    if (gg__is_tensor(right)) {
-        gg__found(w, GG__RULE_STRING, digits ? "GB0033" : "GB0208", node, right);
-        gg__note_eager(w);
-    }
-    for (uint32_t i = 0; right->kind == GG__SEQUENCE && right->items && i < right->item_count; i++)
-        if (gg__is_tensor(&right->items[i])) {
-            gg__found(w, GG__RULE_STRING, "GB0088", node, &right->items[i]);
-            return;
-        }
+    if (gg_str_is(op, "%") && left->kind == GG__STRING) find_formatted(w, node, right);
 }
 
 const gg__family gg__family_text = {.on_call = on_call, .on_operator = on_operator};
