@@ -171,6 +171,22 @@ def test_behind_a_break_in_an_expression_of_several_lines(worker: Worker, write:
     assert [(f["line"], f["end_line"], f["col"], f["end_col"]) for f in frames] == [(4, 6, 8, 5), (8, 8, 6, 14)]
 
 
+@pytest.mark.parametrize("name", ["my.net.py", "my-net 2.py", "1st.py", "größe.py"])
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_file_may_have_any_name(worker: Worker, write: Write, name: str, packed: bool) -> None:
+    body = "def f(x):\n    return x * 2\n"
+    folder = Path(write("")).parent / ("packed" if packed else "not packed")
+    folder.mkdir(exist_ok=True)
+    if packed:
+        (folder / "__init__.py").write_text("")
+        (folder / "helper.py").write_text("TWO = 2\n")
+        body = "from .helper import TWO\ndef f(x):\n    return x * TWO\n"
+    file = folder / name
+    file.write_text(HEAD + body + INPUTS.format(callee="f", args="torch.ones(4, 4)"), encoding="utf-8")
+    job = worker.capture(str(file))
+    assert (job.done["status"], job.entry["status"]) == ("ok", "captured"), job.done
+
+
 def test_wrong_outputs_are_a_capture_error(worker: Worker, write: Write) -> None:
     entry = capture(worker, write, "def f(x):\n    return x + 1 if torch.compiler.is_compiling() else x\n")
     assert (entry["status"], entry["graphs"]) == ("capture_error", 1)

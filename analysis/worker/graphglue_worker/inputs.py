@@ -8,6 +8,7 @@ import importlib.util
 import inspect
 import os
 import random
+import re
 import sys
 import traceback
 from collections import Counter
@@ -144,6 +145,8 @@ def import_file(path: str) -> ModuleType:
     path = os.path.abspath(path)
     folder, file = os.path.split(path)
     name = os.path.splitext(file)[0]
+    if not name.isidentifier():  # "my.net" would be a module of a package
+        name = "graphglue_file_" + re.sub(r"\W", "_", name)
     root = folder
     while os.path.exists(os.path.join(root, "__init__.py")) and name != "__init__":
         root, package = os.path.split(root)
