@@ -116,8 +116,11 @@ static void make_index(gg__units *units) {
         for (uint32_t i = 0; i < statement->count; i++) {
             gg__unit *unit = &units->items.items[statement->first + i];
             unit->statement = s;
+            unit->alike = 0;
             unit->key = i == 0 ? unit->name : gg__mix(units->items.items[statement->first].key, unit->name);
-            while (gg__units_find(units, unit->key) != UINT32_MAX) unit->key = gg__mix(unit->key, 1);
+            uint32_t first;
+            for (uint64_t name = unit->key; (first = gg__units_find(units, unit->key)) != UINT32_MAX;)
+                unit->key = gg__mix(name, ++units->items.items[first].alike);
             uint32_t slot = (uint32_t)unit->key & units->mask;
             while (units->index[slot]) slot = (slot + 1) & units->mask;
             units->index[slot] = statement->first + i + 1;

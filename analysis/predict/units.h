@@ -14,6 +14,7 @@ typedef struct gg__unit {
     uint64_t print; /* of its text; of a text with syntax errors: as no other */
     gg_span span;   /* of a statement: with the bodies in it */
     uint32_t statement;
+    uint32_t alike; /* that came behind the first of this key, and are told apart by a number */
     bool body;
 } gg__unit;
 
