@@ -205,6 +205,8 @@ void gg_document_edit(gg_document *document, const gg_lsp_text_document_content_
         gg_log(GG_LOG_INFO, "%s went from version %lld to %lld", document->uri, (long long)document->version,
                (long long)version);
     document->version = version;
+    document->edit_gap_ms = uv_now(&document->session->loop) - document->edited_ms;
+    document->edited_ms = uv_now(&document->session->loop);
     for (uint32_t i = 0; i < count; i++) {
         gg_error err = {0};
         if (document->lost && changes[i].range == NULL)

@@ -70,11 +70,12 @@ typedef struct gg_document {
     gg_tree *tree;              /* of an older or the same text */
     gg_noted_list tree_changes; /* since tree */
     gg_findings *findings;
-    gg_mark *marks;               /* sites, then problems, then entries */
-    uint64_t generation;          /* of findings and marks together: names a pull result */
-    uint64_t findings_generation; /* of findings: dates a code action */
-    uint64_t dirty_since_ms;      /* uv_now's */
-    bool dirty;                   /* must be published */
+    gg_mark *marks;                  /* sites, then problems, then entries */
+    uint64_t generation;             /* of findings and marks together: names a pull result */
+    uint64_t findings_generation;    /* of findings: dates a code action */
+    uint64_t edited_ms, edit_gap_ms; /* uv_now's, of the last edit; since the one before */
+    uint64_t dirty_since_ms;         /* uv_now's */
+    bool dirty;                      /* must be published */
     bool closed;
     struct gg_capture *capture;
     struct gg_predicted *predicted; /* predictions.h; NULL: none yet */

@@ -166,7 +166,7 @@ void gg_ask_to_pull(gg_session *session) {
  *
  * What is being predicted is awaited for a moment, since it says more of the same text.  A few publications go out at once, the rest
  * at a pace that a client can follow: a burst of edits is worth no burst of them. */
-enum { BYTES_A_US = 100, EVERY_US = 200, AHEAD_US = 40000, AWAITED_MS = 25 };
+enum { BYTES_A_US = 100, EVERY_US = 200, BURST_EVERY_US = 10000, BURST_GAP_MS = 3, AHEAD_US = 40000, AWAITED_MS = 25 };
 
 uint64_t gg_publish_delay_ms(const gg_session *session) {
     uint64_t ahead_until = uv_now(&session->loop) * 1000 + AHEAD_US;
@@ -186,7 +186,7 @@ static uint64_t publish(gg_document *document) {
         document->session, "textDocument/publishDiagnostics",
         json_pack("{s:s, s:I, s:[]}", "uri", document->uri, "version", (json_int_t)document->version, "diagnostics"),
         array);
-    return EVERY_US + array.len / BYTES_A_US;
+    return (document->edit_gap_ms < BURST_GAP_MS ? BURST_EVERY_US : EVERY_US) + array.len / BYTES_A_US;
 }
 
 void gg_publish_dirty(gg_session *session) {
