@@ -35,47 +35,18 @@ static bool is_confirmed(gg_span span, const gg_span *reaches, size_t count) {
     return low && reaches[low - 1].end >= span.start;
 }
 
-/* ---- what the captured text had --------------------------------------------------------------------------------------------- */
-
-typedef struct had {
-    uint64_t alike;
-    size_t left; /* not yet seen again */
-    bool used;
-} had;
-
-typedef struct had_table {
-    had *items;
-    size_t mask;
-} had_table;
-
-static had *had_of(const had_table *table, uint64_t alike) {
-    size_t slot = (size_t)alike & table->mask;
-    while (table->items[slot].used && table->items[slot].alike != alike) slot = (slot + 1) & table->mask;
-    return &table->items[slot];
-}
-
-static had_table had_new(const gg_prediction_list *captured) {
-    had_table table = {.mask = 15};
-    while (captured && table.mask < captured->len * 2) table.mask = table.mask * 2 + 1;
-    table.items = gg_calloc(table.mask + 1, sizeof(had));
-    for (size_t i = 0; captured && i < captured->len; i++) {
-        had *h = had_of(&table, captured->items[i].alike);
-        *h = (had){captured->items[i].alike, h->left + 1, true};
-    }
-    return table;
-}
-
 void gg_predictions_settle(bool *settled, const gg_prediction_list *list, const gg_span *spans, const gg_span *sites,
                            size_t site_count, const gg_prediction_list *captured) {
     gg_span *reaches = reaches_of(sites, site_count);
-    had_table table = had_new(captured);
+    gg_map had = {0}; /* of the captured text, by what is alike: how many were not seen again yet */
+    for (size_t i = 0; captured && i < captured->len; i++) ++*gg_map_at(&had, captured->items[i].alike);
     for (size_t i = 0; i < list->len; i++) {
-        had *h = had_of(&table, list->items[i].alike);
-        bool was_there = h->left > 0;
-        h->left -= was_there;
+        uint32_t *left = gg_map_find(&had, list->items[i].alike);
+        bool was_there = left && *left > 0;
+        if (was_there) --*left;
         settled[i] = (was_there && !list->items[i].beyond) || is_confirmed(spans[i], reaches, site_count);
     }
-    gg_free(table.items);
+    gg_map_clear(&had);
     gg_free(reaches);
 }
 

@@ -1,4 +1,4 @@
-/* base/ — what every other folder may use: strings, buffers, arenas, lists, errors, logging.
+/* base/ — what every other folder may use: strings, buffers, arenas, lists, maps, errors, logging.
  * Knows nothing of Python, LSP, JSON or the event loop.  Read top to bottom; each header is one noun. */
 #ifndef GG_BASE_H
 #define GG_BASE_H
@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/list.h"
 #include "base/log.h"
+#include "base/map.h"
 #include "base/mem.h"
 #include "base/str.h"
 

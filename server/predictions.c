@@ -100,25 +100,15 @@ static void tell(gg_document *document) {
 
 /* What both say and has been written goes out again as it is. */
 static void hand_wires(gg_predicted *from, gg_predicted *to) {
-    uint32_t mask = 15;
-    while (mask < from->count * 2) mask = mask * 2 + 1;
-    uint32_t *index = gg_calloc(mask + 1, sizeof(uint32_t));
-    for (uint32_t i = 0; i < from->count; i++) {
-        uint32_t slot = (uint32_t)from->list.items[i].serial & mask;
-        while (index[slot]) slot = (slot + 1) & mask;
-        index[slot] = i + 1;
+    gg_map by_serial = {0}; /* which of `from` */
+    for (uint32_t i = 0; i < from->count; i++) *gg_map_at(&by_serial, from->list.items[i].serial) = i;
+    for (size_t i = 0; i < to->count; i++) {
+        const uint32_t *was = gg_map_find(&by_serial, to->list.items[i].serial);
+        if (was == NULL) continue;
+        to->wires[i] = from->wires[*was];
+        from->wires[*was].text = NULL;
     }
-    for (uint32_t i = 0; i < to->count; i++) {
-        const gg_prediction *now = &to->list.items[i];
-        for (uint32_t slot = (uint32_t)now->serial & mask; index[slot]; slot = (slot + 1) & mask) {
-            const gg_prediction *was = &from->list.items[index[slot] - 1];
-            if (was->serial != now->serial) continue;
-            to->wires[i] = from->wires[index[slot] - 1];
-            from->wires[index[slot] - 1].text = NULL;
-            break;
-        }
-    }
-    gg_free(index);
+    gg_map_clear(&by_serial);
 }
 
 static void on_predicted(void *data) {

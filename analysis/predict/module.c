@@ -57,15 +57,11 @@ static bool names_module_class(gg_str path) {
            gg_str_ends_with(path, GG_STR(".PreTrainedModel")) || gg_str_ends_with(path, GG_STR(".LightningModule"));
 }
 
-static TSNode undecorated(TSNode node) {
-    return gg__node_of(node) == GG__NODE_decorated_definition ? GG__FIELD(node, definition) : node;
-}
-
 static TSNode own_method(gg__walk *w, TSNode definition, gg_str name) {
     gg__touch(w, definition);
     gg__nodes body = gg__children(GG__FIELD(definition, body), w->arena);
     for (uint32_t i = 0; i < body.len; i++) {
-        TSNode node = undecorated(body.items[i]);
+        TSNode node = gg__undecorated(body.items[i]);
         if (gg__node_of(node) == GG__NODE_function_definition &&
             gg_str_equal(gg__text_of(w, GG__FIELD(node, name)), name))
             return node;

@@ -48,6 +48,10 @@ TSNode gg__field_of(TSNode node, gg__field_name field) {
     return ts_node_is_null(node) ? node : ts_node_child_by_field_id(node, field_ids[field]);
 }
 
+TSNode gg__undecorated(TSNode node) {
+    return gg__node_of(node) == GG__NODE_decorated_definition ? GG__FIELD(node, definition) : node;
+}
+
 gg__nodes gg__children(TSNode parent, gg_arena *arena) {
     enum { FEW = 8 }; /* to ask for the n-th child is to walk past the others */
     uint32_t count = ts_node_is_null(parent) ? 0 : ts_node_named_child_count(parent);

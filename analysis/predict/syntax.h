@@ -25,6 +25,8 @@ gg__node gg__node_of(TSNode node); /* GG__NODE_OTHER for a null node too */
 TSNode gg__field_of(TSNode node, gg__field_name field);
 #define GG__FIELD(node, name) gg__field_of((node), GG__FIELD_##name)
 
+TSNode gg__undecorated(TSNode node); /* the class or function below its decorators; any other node as it is */
+
 typedef struct gg__nodes {
     TSNode *items;
     uint32_t len;

@@ -34,8 +34,7 @@ static void run_methods(gg__walk *w, const gg__value *class_value) {
     gg__nodes body = gg__children(GG__FIELD(class_value->node, body), w->arena);
     gg__value instance = {.kind = GG__UNKNOWN};
     for (uint32_t i = 0; i < body.len; i++) {
-        TSNode node = body.items[i];
-        if (gg__node_of(node) == GG__NODE_decorated_definition) node = GG__FIELD(node, definition);
+        TSNode node = gg__undecorated(body.items[i]);
         if (gg__node_of(node) != GG__NODE_function_definition || gg__is_reached(w->uses, node)) continue;
         gg_str name = gg__text_of(w, GG__FIELD(node, name));
         if (is_special(name) || !declares_tensor(w, node)) continue;

@@ -14,8 +14,7 @@ struct gg__units {
     gg_text *text;
     GG_LIST(gg__statement) statements;
     GG_LIST(gg__unit) items;
-    uint32_t *index; /* by key: 1 + which item; 0: none */
-    uint32_t mask;
+    gg_map by_key; /* which item */
 };
 
 uint64_t gg__mix(uint64_t a, uint64_t b) {
@@ -34,10 +33,6 @@ static uint64_t as_no_other(void) {
 
 /* ---- one statement -------------------------------------------------------------------------------------------------------- */
 
-static TSNode undecorated(TSNode node) {
-    return gg__node_of(node) == GG__NODE_decorated_definition ? GG__FIELD(node, definition) : node;
-}
-
 static void add_body(gg__units *units, TSNode function) {
     TSNode body = GG__FIELD(function, body);
     if (ts_node_is_null(body)) return;
@@ -53,7 +48,7 @@ static void add_methods(gg__units *units, TSNode body) {
     TSTreeCursor cursor = ts_tree_cursor_new(body);
     for (bool more = !ts_node_is_null(body) && ts_tree_cursor_goto_first_child(&cursor); more;
          more = ts_tree_cursor_goto_next_sibling(&cursor)) {
-        TSNode inner = undecorated(ts_tree_cursor_current_node(&cursor));
+        TSNode inner = gg__undecorated(ts_tree_cursor_current_node(&cursor));
         if (gg__node_of(inner) == GG__NODE_function_definition) add_body(units, inner);
     }
     ts_tree_cursor_delete(&cursor);
@@ -73,7 +68,7 @@ static uint64_t print_without_bodies(const gg__units *units, const gg__statement
 }
 
 static void add_units(gg__units *units, gg__statement *s) {
-    TSNode definition = undecorated(s->node);
+    TSNode definition = gg__undecorated(s->node);
     gg__node type = gg__node_of(definition);
     gg__unit unit = {.span = s->span};
     s->first = (uint32_t)units->items.len;
@@ -107,10 +102,6 @@ static void copy_units(gg__units *units, gg__statement *s, const gg__units *befo
 }
 
 static void make_index(gg__units *units) {
-    uint32_t size = 16;
-    while (size < units->items.len * 2) size *= 2;
-    units->mask = size - 1;
-    units->index = gg_calloc(size, sizeof(uint32_t));
     for (uint32_t s = 0; s < units->statements.len; s++) {
         const gg__statement *statement = &units->statements.items[s];
         for (uint32_t i = 0; i < statement->count; i++) {
@@ -121,9 +112,7 @@ static void make_index(gg__units *units) {
             uint32_t first;
             for (uint64_t name = unit->key; (first = gg__units_find(units, unit->key)) != UINT32_MAX;)
                 unit->key = gg__mix(name, ++units->items.items[first].alike);
-            uint32_t slot = (uint32_t)unit->key & units->mask;
-            while (units->index[slot]) slot = (slot + 1) & units->mask;
-            units->index[slot] = statement->first + i + 1;
+            *gg_map_at(&units->by_key, unit->key) = statement->first + i;
         }
     }
 }
@@ -161,7 +150,7 @@ void gg__units_free(gg__units *units) {
     gg_text_unref(&units->text);
     gg_list_clear(&units->statements);
     gg_list_clear(&units->items);
-    gg_free(units->index);
+    gg_map_clear(&units->by_key);
     gg_free(units);
 }
 
@@ -181,9 +170,8 @@ uint32_t gg__units_statements(const gg__units *units, const gg__statement **out)
 }
 
 uint32_t gg__units_find(const gg__units *units, uint64_t key) {
-    for (uint32_t slot = (uint32_t)key & units->mask; units->index[slot]; slot = (slot + 1) & units->mask)
-        if (units->items.items[units->index[slot] - 1].key == key) return units->index[slot] - 1;
-    return UINT32_MAX;
+    const uint32_t *found = gg_map_find(&units->by_key, key);
+    return found ? *found : UINT32_MAX;
 }
 
 uint32_t gg__units_at(const gg__units *units, uint32_t offset) {

@@ -2,16 +2,16 @@
 #include "analysis/predict/uses.h"
 
 void gg__uses_init(gg__uses *uses, const gg__units *units) {
-    *uses = (gg__uses){.units = units, .mask = 255};
+    *uses = (gg__uses){.units = units};
     uses->touched_in = gg_calloc(gg__units_count(units) + 1, sizeof(uint32_t));
     uses->reached = gg_calloc(gg__units_count(units) + 1, sizeof(bool));
-    uses->names = gg_calloc(uses->mask + 1, sizeof(gg__name));
 }
 
 void gg__uses_clear(gg__uses *uses) {
     gg_free(uses->touched_in);
     gg_free(uses->reached);
-    gg_free(uses->names);
+    gg_map_clear(&uses->by_key);
+    gg_list_clear(&uses->names);
     gg_list_clear(&uses->touched);
     gg_list_clear(&uses->read);
     gg_list_clear(&uses->set);
@@ -19,45 +19,25 @@ void gg__uses_clear(gg__uses *uses) {
 
 /* ---- names ----------------------------------------------------------------------------------------------------------------- */
 
-static uint64_t key_of(gg_str name) {
-    uint64_t key = gg__print_of(name);
-    return key ? key : 1;
-}
-
-static gg__name *slot_of(gg__name *names, uint32_t mask, uint64_t key) {
-    uint32_t slot = (uint32_t)key & mask;
-    while (names[slot].key && names[slot].key != key) slot = (slot + 1) & mask;
-    return &names[slot];
-}
-
-static void grow(gg__uses *uses) {
-    uint32_t mask = uses->mask * 2 + 1;
-    gg__name *names = gg_calloc(mask + 1, sizeof(gg__name));
-    for (uint32_t i = 0; i <= uses->mask; i++)
-        if (uses->names[i].key) *slot_of(names, mask, uses->names[i].key) = uses->names[i];
-    gg_free(uses->names);
-    uses->names = names;
-    uses->mask = mask;
-}
-
+/* Borrowed until the next one is asked for. */
 static gg__name *name_of(gg__uses *uses, uint64_t key) {
-    gg__name *name = slot_of(uses->names, uses->mask, key);
-    if (name->key) return name;
-    if (++uses->name_count * 2 > uses->mask) {
-        grow(uses);
-        name = slot_of(uses->names, uses->mask, key);
+    uint32_t *at = gg_map_at(&uses->by_key, key); /* 1 + which */
+    if (*at == 0) {
+        gg__name name = {.key = key};
+        gg_list_push(&uses->names, name);
+        *at = (uint32_t)uses->names.len;
     }
-    name->key = key;
-    return name;
+    return &uses->names.items[*at - 1];
 }
 
 uint64_t gg__name_print(const gg__uses *uses, uint64_t key) {
-    return slot_of(uses->names, uses->mask, key)->print;
+    const uint32_t *at = gg_map_find(&uses->by_key, key);
+    return at ? uses->names.items[*at - 1].print : 0;
 }
 
 void gg__note_read(gg__walk *w, gg_str text) {
     gg__uses *uses = w->uses;
-    gg__name *name = name_of(uses, key_of(text));
+    gg__name *name = name_of(uses, gg__print_of(text));
     if (name->read_in == w->round) return;
     name->read_in = w->round;
     if (uses->in_module)
@@ -108,7 +88,7 @@ static void save(gg__walk *w, gg__scope *scope) {
 void gg__before_change(gg__walk *w, gg__scope *scope, gg_str name) {
     gg__uses *uses = w->uses;
     if (uses->in_module && scope->of_module) {
-        gg__name *known = name_of(uses, key_of(name));
+        gg__name *known = name_of(uses, gg__print_of(name));
         if (known->set_in == w->round) return;
         known->set_in = w->round;
         gg_list_push(&uses->set, known->key);

@@ -15,7 +15,7 @@ typedef struct gg__use {
 } gg__use;
 
 typedef struct gg__name {
-    uint64_t key;             /* of the name; 0: an empty slot */
+    uint64_t key;
     uint64_t print;           /* 0: never set */
     uint32_t read_in, set_in; /* rounds */
 } gg__name;
@@ -30,8 +30,8 @@ typedef struct gg__uses {
     uint32_t *touched_in; /* by unit: the last round that did */
     bool *reached;        /* by unit: some entry goes into it */
     gg_span here;         /* lies in the unit touched last, and only there */
-    gg__name *names;      /* open addressing */
-    uint32_t name_count, mask;
+    GG_LIST(gg__name) names;
+    gg_map by_key; /* 1 + which name */
     bool in_module;
     uint64_t rests_on;           /* of the statement of this round: all it saw so far */
     GG_LIST(uint32_t) touched;   /* units, of this round */

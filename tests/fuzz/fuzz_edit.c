@@ -4,21 +4,13 @@
  *
  * Input: a program, a NUL byte, then edits of 4 bytes each (start, deleted length, inserted length, offset of the inserted text in
  * the input), applied one batch of up to three at a time. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analysis/gg_analysis.h"
+#include "tests/fuzz/check.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define CHECK(condition)                                                    \
-    do {                                                                    \
-        if (!(condition)) {                                                 \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
-            abort();                                                        \
-        }                                                                   \
-    } while (0)
 
 static void check_text(const gg_text *text) {
     gg_text *fresh;
@@ -53,13 +45,6 @@ static void check_tree(const gg_tree *tree, uint32_t offset) {
     CHECK(span.start <= span.end && span.end <= len);
     CHECK(gg_text_offset(gg_tree_text(tree), gg_text_position(gg_tree_text(tree), offset, GG_UTF16), GG_UTF16) <= len);
     gg_arena_free(arena);
-}
-
-/* The valid UTF-8 prefix. */
-static gg_str valid(const uint8_t *bytes, size_t len) {
-    gg_str s = {(const char *)bytes, len};
-    s.len = gg_utf8_valid_prefix(s);
-    return s;
 }
 
 static gg_change edit(gg_text **text, const uint8_t *e, const uint8_t *data, size_t size) {

@@ -4,23 +4,14 @@
  *
  * Input: a program, a NUL byte, then edits of 8 bytes each, little endian (start, deleted length, offset of the inserted text in the input, its
  * length).  tests/fuzz/make_predict_edits.py makes such inputs of real programs. */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/gg_analysis.h"
+#include "tests/fuzz/check.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { MAX_INPUT_BYTES = 64 * 1024, EDIT_BYTES = 8 };
-
-#define CHECK(condition)                                                    \
-    do {                                                                    \
-        if (!(condition)) {                                                 \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
-            abort();                                                        \
-        }                                                                   \
-    } while (0)
 
 static void check_same(gg_prediction_list a, gg_prediction_list b) {
     for (size_t i = 0; i < a.len && i < b.len; i++) {
@@ -44,12 +35,6 @@ static void check(gg_predictor *predictor, const gg_tree *tree) {
     gg_tree_unref(&fresh);
     gg_arena_free(arena);
     gg_predictions_free(found);
-}
-
-static gg_str valid(const uint8_t *bytes, size_t len) {
-    gg_str s = {(const char *)bytes, len};
-    s.len = gg_utf8_valid_prefix(s);
-    return s;
 }
 
 static uint32_t number(const uint8_t *bytes) {

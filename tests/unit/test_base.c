@@ -94,6 +94,22 @@ static void test_errors_have_codes_and_words(void **state) {
     assert_int_equal(gg_fail(NULL, GG_EIO, "nobody listens"), GG_EIO);
 }
 
+static void test_map(void **state) {
+    (void)state;
+    gg_map map = {0};
+    assert_null(gg_map_find(&map, 7));
+    for (uint64_t i = 0; i < 1000; i++)
+        *gg_map_at(&map, i * 64) = (uint32_t)i + 1; /* keys that would share few slots */
+    for (uint64_t i = 0; i < 1000; i++) assert_int_equal(*gg_map_find(&map, i * 64), i + 1);
+    assert_null(gg_map_find(&map, 7));
+    assert_int_equal(*gg_map_at(&map, 7), 0);
+    ++*gg_map_at(&map, 7);
+    assert_int_equal(*gg_map_find(&map, 7), 1);
+    assert_int_equal(map.len, 1001);
+    gg_map_clear(&map);
+    assert_null(gg_map_find(&map, 7));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_slices),
@@ -102,6 +118,7 @@ int main(void) {
         cmocka_unit_test(test_an_arena_hands_out_zeroed_memory),
         cmocka_unit_test(test_lists_keep_their_order),
         cmocka_unit_test(test_errors_have_codes_and_words),
+        cmocka_unit_test(test_map),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

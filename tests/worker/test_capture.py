@@ -301,8 +301,8 @@ CALLS = {"layoutlmv3": "warnings.warn(", "phi3_longrope": "seq_len > original_ma
 @pytest.mark.parametrize("name", MODELS)
 def test_transformers_models(worker: Worker, write: Write, workspace: Path, name: str) -> None:
     pytest.importorskip("transformers")
-    shutil.copy(Path(__file__).with_name("models.py"), workspace / "hf_models.py")
-    body = f"import hf_models\ndef graphglue_inputs():\n    m, kwargs = hf_models.MODELS[{name!r}]()\n    yield {name!r}, m.eval(), (), kwargs\n"
+    shutil.copy(Path(__file__).parents[2] / "bench" / "models.py", workspace / "hf_models.py")
+    body = f"import hf_models\ndef graphglue_inputs():\n    m, kwargs = hf_models.{name}()\n    yield {name!r}, m.eval(), (), kwargs\n"
     job = worker.capture(write(body), deadline_ms=120_000)
     entry = job.entry
     assert (entry["status"], entry["graphs"], entry["message"]) == ("breaks", MODELS[name], None)

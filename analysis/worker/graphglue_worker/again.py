@@ -37,10 +37,7 @@ def on_each_call(call: Callable[[], list[hooks.Recompile]], seconds: float) -> l
 def silence() -> Iterator[None]:
     """Drop what this process prints."""
     kept = [os.dup(fd) for fd in (1, 2)]
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    for fd in (1, 2):
-        os.dup2(nowhere, fd)
-    os.close(nowhere)
+    forks.drop_output()
     try:
         yield
     finally:

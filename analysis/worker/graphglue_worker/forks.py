@@ -305,9 +305,7 @@ def _work(work: Callable[[], Any], memory: int, quiet: bool, dump: Callable[[Any
         os.setsid()  # user code that signals its process group hits itself
         host.die_with_parent(signal.SIGKILL)
         if quiet:
-            nowhere = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nowhere, 1)
-            os.dup2(nowhere, 2)
+            drop_output()
         result = work()
         code = EXIT_CHANNEL
         if identity(memory) == place:
@@ -324,6 +322,14 @@ def _work(work: Callable[[], Any], memory: int, quiet: bool, dump: Callable[[Any
         traceback.print_exc()
     finally:
         os._exit(code)
+
+
+def drop_output() -> None:
+    """What this process prints from here on goes nowhere."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for fd in (1, 2):
+        os.dup2(nowhere, fd)
+    os.close(nowhere)
 
 
 def flush() -> None:
