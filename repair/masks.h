@@ -1,0 +1,40 @@
+/* Elements chosen by a boolean mask, `x[m]`, in expressions that treat each of them alike.  Private to repair/.  Any thread.
+ *
+ * How many elements a mask chooses is known at run time only, so Dynamo stops.  Where each is treated alike and the others can be told apart
+ * later, all of them can be computed: the shape is then that of `x`. */
+#ifndef GG_REPAIR_MASKS_H
+#define GG_REPAIR_MASKS_H
+
+#include "repair/syntax.h"
+
+typedef struct gg__item { /* `x[m]`, `x.masked_select(m)`, `torch.masked_select(x, m)` */
+    TSNode base, mask;
+    gg__meta of, by; /* of the base and of the mask, whose sizes are the base's first ones */
+} gg__item;
+
+/* Is the node such an item, proven by the facts? */
+bool gg__masked_item(const gg_rule_input *in, TSNode node, gg__item *out);
+
+typedef struct gg__elements {
+    const gg_rule_input *in;
+    bool rounded;  /* also operations whose last bit depends on where an element lies: exp, tanh */
+    gg__item item; /* mask and shape are those of every item in the expression; the mask is null before the first */
+    gg_str dtype;  /* of the expression */
+    bool affine;   /* nothing is kept for its gradient, which is finite whatever the elements are */
+} gg__elements;
+
+/* Is the expression made of items of one mask, numbers and 0-d tensors, element by element, and pure?  Fills in the rest of `e`, of which the
+ * caller gives the first two (and may give item). */
+bool gg__is_elementwise(gg__elements *e, TSNode node);
+/* Is `item op node`? */
+bool gg__is_elementwise_with(gg__elements *e, gg_str op, TSNode node);
+/* The expression for all elements of the bases.  Those not chosen count as 1 where their values could do harm: to gradients, or when what is
+ * kept for the gradient is changed in place. */
+gg_str gg__spread(const gg__elements *e, TSNode node, gg_str torch, gg_arena *arena);
+gg_str gg__spread_item(const gg__elements *e, TSNode base, gg_str torch, gg_arena *arena);
+/* The mask with as many dimensions as the base. */
+gg_str gg__mask_text(const gg_rule_input *in, const gg__item *item, gg_arena *arena);
+/* Its text as the operand of an attribute or subscript. */
+gg_str gg__operand_text(const gg_rule_input *in, TSNode node, gg_arena *arena);
+
+#endif
