@@ -158,6 +158,25 @@ bool gg__alone_on_line(const gg_tree *tree, TSNode statement) {
     return at >= all.len || all.ptr[at] != ';';
 }
 
+void gg__delete_lines(const gg_tree *tree, gg_span span, gg_edits *edits) {
+    gg_str all = gg_text_bytes(gg_tree_text(tree));
+    uint32_t end = span.end;
+    while (end < all.len && (all.ptr[end] == ' ' || all.ptr[end] == '\t' || all.ptr[end] == '\r')) end++;
+    if (end < all.len && all.ptr[end] == '#')
+        span.end = end;
+    else
+        span = (gg_span){line_start(tree, span.start), end < all.len ? end + 1 : end};
+    gg_edits_add(edits, span, GG_STR_NULL);
+}
+
+void gg__delete_statement(const gg_tree *tree, TSNode statement, gg_edits *edits) {
+    gg_span span = gg_node_span(statement);
+    if (gg__alone_on_line(tree, statement) && gg__statement_count(gg__parent(statement)) > 1)
+        gg__delete_lines(tree, span, edits);
+    else
+        gg_edits_add(edits, span, GG_STR("pass"));
+}
+
 typedef struct comment_search {
     const gg_tree *tree;
     gg_span span;

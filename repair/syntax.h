@@ -37,6 +37,10 @@ bool gg__is_bound_in_module(const gg_tree *tree, gg_str name);
 /* The text by which `module` ("torch", "torch.nn.functional") is reached at a place; empty when it is not imported at module level, or
  * the name may be something else there. */
 gg_str gg__module_alias(const gg_tree *tree, TSNode at, const char *module);
+/* Is the dotted name that function, class or module ("torch._dynamo.graph_break"), by whatever import, at module level or in a function
+ * around it?  A name bound to anything else as well is not. */
+bool gg__refers_to(const gg_tree *tree, TSNode node, const char *path);
+bool gg__names_builtin(const gg_tree *tree, TSNode node, const char *name);
 /* Can it be reached there, if need be by a new import? */
 bool gg__can_name(const gg_tree *tree, TSNode at, const char *module);
 /* Its alias; when it is not imported, adds `import <module>` where imports belong.  Call only where gg__can_name. */
@@ -61,6 +65,10 @@ bool gg__has_comment(const gg_tree *tree, gg_span span);
 gg_str gg__comments(const gg_tree *tree, gg_span span, const TSNode *kept, size_t count, gg_arena *arena);
 /* Is the statement the only one on its lines? */
 bool gg__alone_on_line(const gg_tree *tree, TSNode statement);
+/* Takes a span that starts its line away, with its lines; a comment behind it stays. */
+void gg__delete_lines(const gg_tree *tree, gg_span span, gg_edits *edits);
+/* Takes a statement away; with `pass` in its place where Python wants a statement. */
+void gg__delete_statement(const gg_tree *tree, TSNode statement, gg_edits *edits);
 /* Does the text need parentheses as an operand of `and`, `not` or an argument? */
 bool gg__needs_parentheses(TSNode node);
 
