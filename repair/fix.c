@@ -164,6 +164,7 @@ static bool prepare(gg_fix *fix, const gg_site *site, const gg_rule *rule) {
                                 .rule = rule,
                                 .edits = copy,
                                 .edit_count = edits.list.len,
+                                .setting = edits.setting,
                                 .base = fix->text};
         gg_list_push(&fix->repairs, repair);
         gg_list_push(&fix->bases, gg_text_ref(fix->text));

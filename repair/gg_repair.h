@@ -24,8 +24,14 @@ typedef struct gg_edit {
     gg_str text;
 } gg_edit; /* text is the arena's of the caller */
 
+typedef struct gg_setting { /* of torch._dynamo.config, that an edit makes: true, or a set with one member more */
+    const char *name;       /* NULL: none */
+    gg_str member;          /* "warnings.warn"; empty: it is set to true */
+} gg_setting;
+
 typedef struct gg_edits {
     GG_LIST(gg_edit) list;
+    gg_setting setting;
 } gg_edits; /* Invariant after gg_edits_sort: sorted, non-overlapping */
 
 void gg_edits_add(gg_edits *edits, gg_span span, gg_str text);
@@ -107,6 +113,7 @@ typedef struct gg_fix_repair { /* one candidate that was tried */
     const gg_verdict *verdict; /* lives as long as the gg_fix */
     const gg_edit *edits;
     size_t edit_count;
+    gg_setting setting;  /* what the edits set; no name: nothing */
     const gg_text *base; /* the text the edits apply to */
 } gg_fix_repair;
 

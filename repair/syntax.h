@@ -46,6 +46,14 @@ bool gg__can_name(const gg_tree *tree, TSNode at, const char *module);
 /* Its alias; when it is not imported, adds `import <module>` where imports belong.  Call only where gg__can_name. */
 gg_str gg__require_module(const gg_tree *tree, TSNode at, const char *module, gg_arena *arena, gg_edits *edits);
 
+/* ---- Dynamo's settings (settings.c) ----------------------------------------------------------------------------------- */
+bool gg__has_id(const gg_rule_input *in, const char *const *ids, size_t count); /* is the site's one of them? */
+/* Can `torch._dynamo.config.<name>` be set in this file?  Not when the file speaks of it: whatever it says is the author's choice. */
+bool gg__can_set(const gg_tree *tree, const char *name);
+/* A statement that sets it: behind the module's other settings, else before its first torch.compile, else after its imports.  `member`: the
+ * expression that a set gets; empty: true.  Call only where gg__can_set. */
+void gg__set(const gg_tree *tree, const char *name, gg_str member, gg_arena *arena, gg_edits *edits);
+
 /* ---- messages (diagnostics.c) ----------------------------------------------------------------------------------------- */
 /* An expression statement whose only work is output or logging (print, warnings.warn, a method of a logger), with its value unused and
  * arguments that change nothing.  Resolved through imports and module-level assignments, or by the break's own record. */

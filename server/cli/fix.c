@@ -94,6 +94,13 @@ static json_t *verdict_json(const gg_verdict *v) {
                      texts(v->compared, v->compared_count), "reasons", texts(v->reasons, v->reason_count));
 }
 
+/* {"allow_rnn": true}, {"reorderable_logging_functions": ["warnings.warn"]} or null */
+static json_t *setting_json(gg_setting setting) {
+    if (setting.name == NULL) return json_null();
+    if (setting.member.len == 0) return json_pack("{s:b}", setting.name, 1);
+    return json_pack("{s:[s%]}", setting.name, setting.member.ptr, setting.member.len);
+}
+
 static json_t *repair_json(const gg_fix_repair *r) {
     json_t *edits = json_array();
     for (size_t i = 0; i < r->edit_count; i++)
@@ -101,10 +108,10 @@ static json_t *repair_json(const gg_fix_repair *r) {
                                                gg_cli_range_json(gg_text_range(r->base, r->edits[i].span, GG_UTF16)),
                                                "newText", r->edits[i].text.ptr ? r->edits[i].text.ptr : "",
                                                r->edits[i].text.len));
-    return json_pack("{s:s%, s:s%, s:o, s:s, s:s, s:s, s:o, s:o, s:n}", "id", r->site_id.ptr, r->site_id.len, "file",
+    return json_pack("{s:s%, s:s%, s:o, s:s, s:s, s:s, s:o, s:o, s:o}", "id", r->site_id.ptr, r->site_id.len, "file",
                      r->file.ptr, r->file.len, "range", gg_cli_range_json(r->range_utf16), "source", "rule", "rule",
                      r->rule->code, "safety", gg_safety_name(r->rule->safety), "verdict", verdict_json(r->verdict),
-                     "edits", edits, "config");
+                     "edits", edits, "config", setting_json(r->setting));
 }
 
 static json_t *entries_json(fixing *f, const gg_fix *fix, const gg_cli_file *file) {
