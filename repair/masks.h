@@ -37,4 +37,17 @@ gg_str gg__mask_text(const gg_rule_input *in, const gg__item *item, gg_arena *ar
 /* Its text as the operand of an attribute or subscript. */
 gg_str gg__operand_text(const gg_rule_input *in, TSNode node, gg_arena *arena);
 
+/* ---- reductions (reductions.c) --------------------------------------------------------------------------------------------- */
+typedef struct gg__reduction { /* `f(x[m]).sum()`, `torch.mean(f(x[m]), 0)`, `F.mse_loss(a[m], b[m])` */
+    TSNode call;
+    TSNode operand, other; /* other: the second of a loss; else null */
+    size_t kind;           /* of a table */
+    bool rows;             /* over the first dimension, where that is not all */
+    gg__elements e;
+} gg__reduction;
+
+/* The reduction around the site whose result is the same, whatever the order in which it takes the elements (`exact`), or is not.  */
+bool gg__masked_reduction(const gg_rule_input *in, bool exact, gg__reduction *out);
+void gg__edit_masked_reduction(const gg__reduction *r, gg_arena *arena, gg_edits *out);
+
 #endif

@@ -1,0 +1,191 @@
+/* Reductions of the elements that a boolean mask chooses.  See masks.h.
+ *
+ * All elements are reduced, those not chosen as what changes nothing: 0 for a sum, -inf for a maximum.  Never `x * m`: NaN times 0 is NaN. */
+#include "repair/masks.h"
+
+enum {
+    METHOD = 1,  /* f(x[m]).name(), torch.name(f(x[m])) */
+    LOSS = 2,    /* F.name(f(a[m]), g(b[m])) */
+    EXACT = 4,   /* whatever is reduced; else, unless marked, of integers and bools */
+    ORDER = 8,   /* the result may depend on the order */
+    FLOATS = 16, /* of floating tensors alone */
+    MEAN = 32,   /* divided by how many are chosen */
+    RAISES = 64, /* when none is */
+    ROWS = 128   /* takes dim=0 */
+};
+static const struct {
+    const char *name, *fill, *fill_bool, *fill_int, *reduce;
+    unsigned flags;
+} kinds[] = {
+    {"sum", "0", "False", "0", "sum", METHOD | ROWS},
+    {"mean", "0", "", "", "sum", METHOD | ROWS | FLOATS | ORDER | MEAN},
+    {"any", "0", "False", "0", "any", METHOD | EXACT},
+    {"all", "1", "True", "1", "all", METHOD | EXACT},
+    {"count_nonzero", "0", "False", "0", "count_nonzero", METHOD | EXACT},
+    {"prod", "1", "True", "1", "prod", METHOD | FLOATS | ORDER},
+    {"norm", "0", "", "", "norm", METHOD | FLOATS | ORDER},
+    {"max", "float(\"-inf\")", "", "", "max", METHOD | FLOATS | ORDER | RAISES},
+    {"min", "float(\"inf\")", "", "", "min", METHOD | FLOATS | ORDER | RAISES},
+    {"amax", "float(\"-inf\")", "", "", "amax", METHOD | FLOATS | ORDER | RAISES},
+    {"amin", "float(\"inf\")", "", "", "amin", METHOD | FLOATS | ORDER | RAISES},
+    {"mse_loss", "0", "", "", "square", LOSS | FLOATS | ORDER | MEAN},
+    {"l1_loss", "0", "", "", "abs", LOSS | FLOATS | ORDER | MEAN},
+};
+
+static bool is_loss(const gg__reduction *r) {
+    return kinds[r->kind].flags & LOSS;
+}
+
+/* `0`, `dim=0` or `axis=0` */
+static bool is_first_dimension(const gg_tree *tree, TSNode argument) {
+    if (gg_node_is(argument, "keyword_argument")) {
+        gg_str name = gg__text(tree, gg__field(argument, "name"));
+        if (!gg_str_is(name, "dim") && !gg_str_is(name, "axis")) return false;
+        argument = gg__field(argument, "value");
+    }
+    return gg_str_is(gg__text(tree, argument), "0");
+}
+
+/* Can a statement be put in front of the one the node lies in, to run just when the node is evaluated? */
+static bool is_always_evaluated(const gg_rule_input *in, TSNode node) {
+    static const char *const lazy[] = {"conditional_expression",   "boolean_operator",   "lambda",
+                                       "list_comprehension",       "set_comprehension",  "generator_expression",
+                                       "dictionary_comprehension", "comparison_operator"};
+    TSNode statement = gg__statement(node);
+    for (TSNode at = node; !ts_node_eq(at, statement); at = gg__parent(at))
+        for (size_t i = 0; i < GG_COUNT(lazy); i++)
+            if (gg_node_is(at, lazy[i])) return false;
+    bool simple = gg_node_is(statement, "expression_statement") || gg_node_is(statement, "return_statement");
+    return simple && gg__starts_line(in->tree, ts_node_start_byte(statement));
+}
+
+static bool fits(const gg_rule_input *in, bool exact, const gg__reduction *r) {
+    unsigned flags = kinds[r->kind].flags;
+    bool floating = gg__is_floating(r->e.dtype), integer = gg_str_starts_with(r->e.dtype, GG_STR("torch.int"));
+    if (!floating && !integer && !gg_str_is(r->e.dtype, "torch.bool")) return false;
+    if ((flags & FLOATS) && !floating) return false;
+    if (exact != ((flags & EXACT) || (!(flags & ORDER) && !floating))) return false;
+    if ((flags & MEAN) && gg__is_half(r->e.dtype)) return false; /* the sum may not fit */
+    if ((flags & MEAN) && !r->rows && r->e.item.of.rank - r->e.item.by.rank > 1) return false;
+    return !(flags & RAISES) || (is_always_evaluated(in, r->call) && gg__can_name(in->tree, r->call, "torch"));
+}
+
+/* What the call reduces, when its name is known and its arguments are. */
+static bool read_call(const gg_rule_input *in, TSNode call, gg__reduction *r) {
+    TSNode function = gg__field(call, "function"), arguments = gg__field(call, "arguments");
+    if (!gg_node_is(function, "attribute") || !gg_node_is(arguments, "argument_list")) return false;
+    TSNode object = gg__field(function, "object");
+    gg_str name = gg__text(in->tree, gg__field(function, "attribute")), holder = gg__text(in->tree, object);
+    for (r->kind = 0; r->kind < GG_COUNT(kinds) && !gg_str_is(name, kinds[r->kind].name);) r->kind++;
+    if (r->kind == GG_COUNT(kinds)) return false;
+    uint32_t count = gg__child_count(arguments);
+    if (is_loss(r)) {
+        r->operand = gg__child(arguments, 0);
+        r->other = gg__child(arguments, 1);
+        return count == 2 && gg_str_equal(holder, gg__module_alias(in->tree, call, "torch.nn.functional"));
+    }
+    bool torchs = gg_str_equal(holder, gg__module_alias(in->tree, call, "torch"));
+    uint32_t from = torchs ? 1 : 0;
+    r->operand = torchs ? gg__child(arguments, 0) : object;
+    r->rows = count == from + 1 && is_first_dimension(in->tree, gg__child(arguments, from));
+    return count == from || (r->rows && (kinds[r->kind].flags & ROWS));
+}
+
+static bool read_operands(gg__reduction *r) {
+    if (!gg__is_elementwise(&r->e, r->operand)) return false;
+    if (!is_loss(r)) return true;
+    gg_str dtype = r->e.dtype;
+    bool alike = gg__is_elementwise(&r->e, r->other) && gg_str_equal(dtype, r->e.dtype);
+    r->e.affine = false;
+    return alike;
+}
+
+bool gg__masked_reduction(const gg_rule_input *in, bool exact, gg__reduction *out) {
+    if (!gg_str_is(in->site->id, "GB0036")) return false;
+    for (TSNode at = gg_node_at(in->tree, in->span); !ts_node_is_null(at); at = gg__parent(at)) {
+        if (gg_node_is(at, "block") || gg_node_is(at, "lambda")) return false;
+        *out = (gg__reduction){.call = at, .e = {.in = in, .rounded = !exact}};
+        if (!gg_node_is(at, "call") || !read_call(in, at, out) || !read_operands(out)) continue;
+        bool rows = out->e.item.by.rank < out->e.item.of.rank;
+        out->rows = out->rows && rows;
+        return fits(in, exact, out) && gg__can_name(in->tree, at, "torch") &&
+               !gg__has_comment(in->tree, gg_node_span(at));
+    }
+    return false;
+}
+
+/* ---- the edit ------------------------------------------------------------------------------------------------------------- */
+
+/* "", "0", "(0, 1)": the dimensions of the mask, where not all are reduced. */
+static gg_str dimensions(const gg__reduction *r, gg_arena *arena) {
+    if (!r->rows) return GG_STR_NULL;
+    if (r->e.item.by.rank == 1) return GG_STR("0");
+    gg_str text = GG_STR("(0");
+    for (int32_t i = 1; i < r->e.item.by.rank; i++) text = gg_arena_printf(arena, "%.*s, %d", GG_STR_ARG(text), i);
+    return gg_arena_printf(arena, "%.*s)", GG_STR_ARG(text));
+}
+
+/* How many elements are chosen, of each of those that remain. */
+static gg_str chosen(const gg__reduction *r, gg_arena *arena) {
+    const gg__item *item = &r->e.item;
+    gg_str count = gg_arena_printf(arena, "%.*s.sum()", GG_STR_ARG(gg__operand_text(r->e.in, item->mask, arena)));
+    if (r->rows || item->of.rank == item->by.rank) return count;
+    return gg_arena_printf(arena, "(%.*s * %.*s.shape[-1])", GG_STR_ARG(count),
+                           GG_STR_ARG(gg__operand_text(r->e.in, item->base, arena)));
+}
+
+static bool stands_alone(TSNode node) {
+    static const char *const places[] = {"assignment",       "return_statement",     "argument_list",
+                                         "keyword_argument", "expression_statement", "parenthesized_expression"};
+    TSNode parent = gg__parent(node);
+    for (size_t i = 0; i < GG_COUNT(places); i++)
+        if (gg_node_is(parent, places[i])) return true;
+    return false;
+}
+
+/* Puts in front what the original raises when nothing is chosen. */
+static void raise_when_empty(const gg__reduction *r, gg_str torch, gg_arena *arena, gg_edits *out) {
+    const gg_tree *tree = r->e.in->tree;
+    uint32_t start = ts_node_start_byte(gg__statement(r->call));
+    gg_str mask = gg__operand_text(r->e.in, r->e.item.mask, arena), indent = gg__indent(tree, start),
+           newline = gg__newline(tree);
+    gg_str unit = gg_arena_printf(arena, "%.*s%.*s%.*s", GG_STR_ARG(newline), GG_STR_ARG(indent),
+                                  GG_STR_ARG(gg__indent_unit(tree)));
+    gg_edits_add(
+        out, (gg_span){start, start},
+        gg_arena_printf(
+            arena,
+            "%.*s._assert_async(%.*s%.*s.any(),%.*s\"%s(): Expected reduction dim to be specified for "
+            "input.numel() == 0. \"%.*s\"Specify the reduction dim with the 'dim' argument.\",%.*s%.*s)%.*s%.*s",
+            GG_STR_ARG(torch), GG_STR_ARG(unit), GG_STR_ARG(mask), GG_STR_ARG(unit), kinds[r->kind].name,
+            GG_STR_ARG(unit), GG_STR_ARG(newline), GG_STR_ARG(indent), GG_STR_ARG(newline), GG_STR_ARG(indent)));
+}
+
+void gg__edit_masked_reduction(const gg__reduction *r, gg_arena *arena, gg_edits *out) {
+    const gg_rule_input *in = r->e.in;
+    unsigned flags = kinds[r->kind].flags;
+    gg_str torch = gg__require_module(in->tree, r->call, "torch", arena, out);
+    gg_str value = gg__spread(&r->e, gg__strip_parentheses(r->operand), torch, arena);
+    const char *reduce = kinds[r->kind].reduce;
+    if (is_loss(r)) {
+        gg_str other = gg__spread(&r->e, r->other, torch, arena);
+        bool sum = gg_node_is(gg__strip_parentheses(r->other), "binary_operator");
+        value = gg_arena_printf(arena, "(%.*s - %s%.*s%s).%s()", GG_STR_ARG(value), sum ? "(" : "", GG_STR_ARG(other),
+                                sum ? ")" : "", reduce);
+        reduce = "sum";
+    }
+    bool integer = gg_str_starts_with(r->e.dtype, GG_STR("torch.int"));
+    const char *fill = gg_str_is(r->e.dtype, "torch.bool") ? kinds[r->kind].fill_bool
+                       : integer                           ? kinds[r->kind].fill_int
+                                                           : kinds[r->kind].fill;
+    gg_str text = gg_arena_printf(arena, "%.*s.where(%.*s, %.*s, %s).%s(%.*s)", GG_STR_ARG(torch),
+                                  GG_STR_ARG(gg__mask_text(in, &r->e.item, arena)), GG_STR_ARG(value), fill, reduce,
+                                  GG_STR_ARG(dimensions(r, arena)));
+    if (flags & MEAN) {
+        bool wrap = !stands_alone(r->call);
+        text = gg_arena_printf(arena, "%s%.*s / %.*s%s", wrap ? "(" : "", GG_STR_ARG(text),
+                               GG_STR_ARG(chosen(r, arena)), wrap ? ")" : "");
+    }
+    if (flags & RAISES) raise_when_empty(r, torch, arena, out);
+    gg_edits_add(out, gg_node_span(r->call), text);
+}
