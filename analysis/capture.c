@@ -109,6 +109,8 @@ static const char *const value_kind_names[] = {
     [GG_VALUE_DICT] = "dict",       [GG_VALUE_MODULE] = "module", [GG_VALUE_NDARRAY] = "ndarray",
     [GG_VALUE_SYMINT] = "symint",   [GG_VALUE_OTHER] = "other",
 };
+static const char *const layout_names[] = {
+    [GG_LAYOUT_CONTIGUOUS] = "contiguous", [GG_LAYOUT_DENSE] = "dense", [GG_LAYOUT_STRIDED] = "strided"};
 
 const char *gg_entry_status_name(gg_entry_status status) {
     return (size_t)status < GG_COUNT(status_names) ? status_names[status] : "capture_error";
@@ -154,6 +156,11 @@ static gg_fact read_fact(reader *r, gg_str name, const json_t *object) {
     fact.dtype = read_string(r, object, "dtype");
     fact.device = read_string(r, object, "device");
     fact.requires_grad = read_bool(r, object, "requires_grad");
+    gg_str layout = read_string(r, object, "layout");
+    fact.layout = (gg_layout)find_word(layout, layout_names, GG_COUNT(layout_names), GG_LAYOUT_CONTIGUOUS);
+    const json_t *number = value_of(r, object, "number");
+    fact.has_number = json_is_number(number);
+    fact.number = json_number_value(number);
     read_shape(r, &fact, object);
     return fact;
 }

@@ -154,8 +154,9 @@ static bool does_not_show(TSNode changed, void *data) {
 }
 
 bool gg__alias_shows(const gg_rule_input *in, TSNode statement, TSNode arm, gg_str target) {
-    if (gg__infer(in, arm).fresh) return false;
-    TSNode source = root_of(arm);
+    gg__meta m = gg__infer(in, arm);
+    if (m.fresh) return false;
+    TSNode source = root_of(ts_node_is_null(m.source) ? arm : m.source);
     sharing s = {in, gg__function(statement), {target, gg__text(in->tree, source)}};
     return !each_change(in->tree, s.function, seen_from(statement), does_not_show, &s);
 }

@@ -87,16 +87,34 @@ bool gg__visit(TSNode node, gg__visitor visit, void *data);
 /* ---- inference (infer.c) -------------------------------------------------------------------------------------------- */
 typedef enum gg__sort { GG__UNKNOWN, GG__SCALAR_INT, GG__SCALAR_FLOAT, GG__SCALAR_BOOL, GG__TENSOR } gg__sort;
 
-/* What an expression is, proven from the capture's facts and an allow-list of pure operations. */
+/* What the dtype depends on beside the operands; false when on nothing. */
+typedef enum gg__vagueness {
+    GG__CERTAIN,
+    GG__LOWERED, /* under autocast it is of lower precision, as of a matrix product */
+    GG__WIDENED, /* under autocast it is float32 */
+    GG__DEFAULT, /* torch.set_default_dtype */
+    GG__VAGUE    /* on more than one of them */
+} gg__vagueness;
+
+enum { GG__MAX_RANK = 8 };
+
+/* What an expression is, proven from the capture's facts and an allow-list of pure operations: none of them fails for some values. */
 typedef struct gg__meta {
     gg__sort sort;
-    gg_str dtype; /* "torch.float32" */
+    gg_str dtype;  /* "torch.float32" */
+    gg_str device; /* "cpu"; empty when not known */
+    gg_str layout; /* empty: row after row; else whose strides it has, "?" when not known */
     int32_t rank;
-    const int64_t *shape; /* rank items; NULL when rank is 0 */
-    bool smooth;          /* gradients are finite where the values are: no division by a tensor, root or logarithm */
-    bool linear;          /* gradients do not depend on the values */
-    bool fresh;           /* a new tensor: no alias of a variable */
-    bool vague;           /* under autocast the dtype is another one */
+    int64_t shape[GG__MAX_RANK]; /* rank items; -1 when not known */
+    gg__vagueness vague;
+    bool smooth; /* gradients are finite where the values are: no division by a tensor, root or logarithm */
+    bool linear; /* gradients do not depend on the values */
+    bool fresh;  /* a new tensor: no alias of a variable */
+    /* of a Python number */
+    bool seen, constant; /* has this value in the capture; always has it */
+    bool natural;        /* never below zero */
+    double value;
+    TSNode source; /* the name or attribute whose memory a tensor that is not fresh may share */
 } gg__meta;
 
 gg__meta gg__infer(const gg_rule_input *in, TSNode node);
@@ -109,7 +127,7 @@ bool gg__is_operation(const gg_rule_input *in,
 /* Does it show when `target` (a name, or empty) and the name the arm consists of are no longer the same tensor, because one is changed in
  * place in the function, as far as syntax tells? */
 bool gg__alias_shows(const gg_rule_input *in, TSNode statement, TSNode arm, gg_str target);
-bool gg__same_tensor(gg__meta a, gg__meta b); /* equal dtype and shape */
+bool gg__same_tensor(gg__meta a, gg__meta b); /* equal dtype, shape and strides */
 bool gg__is_condition(gg__meta m);            /* a 0-d bool tensor */
 
 #endif

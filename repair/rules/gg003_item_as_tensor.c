@@ -8,7 +8,7 @@
  * facts that follow the assignments between (`flow`). */
 #include "repair/syntax.h"
 
-enum { MAX_FACTS = 64, MAX_DIGITS = 15 };
+enum { MAX_FACTS = 128, MAX_DIGITS = 15 };
 
 typedef struct extraction {
     TSNode call;  /* E.item() or float(E) */
@@ -116,6 +116,7 @@ typedef struct flow {
     gg_site site;
     gg_break record;
     gg_fact facts[MAX_FACTS];
+    int64_t shapes[MAX_FACTS][GG__MAX_RANK]; /* of what was learned */
     gg_str name;
     uint32_t bound; /* where the one assignment's left side is */
     usage *usage;
@@ -135,8 +136,11 @@ static void learn(flow *f, gg_str name, gg__meta m) {
                                           [GG__TENSOR] = GG_VALUE_TENSOR};
     forget(f, name);
     if (m.vague || f->record.fact_count >= MAX_FACTS) return;
-    f->facts[f->record.fact_count++] =
-        (gg_fact){.name = name, .kind = kinds[m.sort], .dtype = m.dtype, .shape = m.shape, .rank = m.rank};
+    size_t at = f->record.fact_count++;
+    memcpy(f->shapes[at], m.shape, sizeof(f->shapes[at]));
+    f->facts[at] = (gg_fact){.name = name, .kind = kinds[m.sort], .dtype = m.dtype, .device = m.device, .rank = m.rank};
+    f->facts[at].shape = f->shapes[at];
+    f->facts[at].layout = m.layout.len ? GG_LAYOUT_STRIDED : GG_LAYOUT_CONTIGUOUS;
 }
 
 static bool forget_bound(TSNode node, void *data) {

@@ -5,12 +5,19 @@ Looks only at what is already there: a lazy variable must not be realised, since
 """
 
 import contextlib
-from types import FrameType
+import dis
+import functools
+import inspect
+import math
+from types import CodeType, FrameType
 from typing import Any
 
 import torch
 
 MAX_NAMES = 64
+MAX_ATTRIBUTES = 64
+MAX_DOTS = 3
+MAX_NUMBER = 2**53  # what a double holds
 _PLAIN = (
     (bool, "bool"),
     (int, "int"),
@@ -23,14 +30,38 @@ _PLAIN = (
 Fact = dict[str, Any]
 
 
+def _layout(example: torch.Tensor) -> str:
+    """ "contiguous", "dense" (without gaps, in another order of the dimensions) or "strided"."""
+    if example.layout != torch.strided or not all(isinstance(n, int) for n in (*example.shape, *example.stride())):
+        return "strided"
+    pairs = [(stride, size) for size, stride in zip(example.shape, example.stride(), strict=True) if size != 1]
+    for order, name in ((pairs[::-1], "contiguous"), (sorted(pairs), "dense")):
+        expected = 1
+        for stride, size in order:
+            if stride != expected:
+                break
+            expected *= size
+        else:
+            return name
+    return "contiguous" if 0 in example.shape else "strided"
+
+
 def _tensor(kind: str, example: torch.Tensor) -> Fact:
-    return {
+    fact = {
         "kind": kind,
         "dtype": str(example.dtype),
         "shape": [s if isinstance(s, int) else -1 for s in example.shape],
         "requires_grad": bool(example.requires_grad),
         "device": str(example.device),
     }
+    layout = _layout(example)
+    return fact if layout == "contiguous" else {**fact, "layout": layout}
+
+
+def _number(kind: str, value: Any) -> Fact:
+    """With its value, where JSON and a double hold it."""
+    exact = type(value) in (bool, int, float) and math.isfinite(value) and abs(value) <= MAX_NUMBER
+    return {"kind": kind, "number": float(value)} if exact else {"kind": kind}
 
 
 def of_value(value: Any) -> Fact:
@@ -45,7 +76,7 @@ def of_value(value: Any) -> Fact:
         return {"kind": "float" if isinstance(value, torch.SymFloat) else "bool"}
     for cls, kind in _PLAIN:
         if isinstance(value, cls):
-            return {"kind": kind}
+            return _number(kind, value)
     kind = type(value)
     if isinstance(value, torch.nn.Module):
         return {"kind": "module", "type": kind.__qualname__}
@@ -102,6 +133,69 @@ def of_locals(tx: Any) -> dict[str, Fact]:
                 variable = stored.get("cell_contents") or variable.__dict__.get("pre_existing_contents")
             if variable is not None:
                 facts[name] = of_variable(variable)
+    return facts
+
+
+@functools.lru_cache(maxsize=256)
+def _paths(code: CodeType) -> tuple[tuple[str, ...], ...]:
+    """The attributes of locals that a function reads: ("self", "config", "eps")."""
+    found: dict[tuple[str, ...], None] = {}
+    path: tuple[str, ...] = ()
+    for instruction in dis.get_instructions(code):
+        name, value = instruction.opname, instruction.argval
+        if name.startswith(("LOAD_FAST", "LOAD_DEREF")):
+            path = (value[-1] if isinstance(value, tuple) else value,)
+        elif name == "LOAD_ATTR" and 0 < len(path) <= MAX_DOTS:
+            path = (*path, value)
+            found[path] = None
+        elif name not in ("CACHE", "EXTENDED_ARG"):
+            path = ()
+    return tuple(found)
+
+
+def _owner(variable: Any) -> Any:
+    """The object that a variable stands for; None when it stands for none that is there."""
+    own = variable.__dict__
+    if "LazyVariableTracker" in {c.__name__ for c in type(variable).__mro__}:
+        cache = own.get("_cache")
+        inner = getattr(cache, "vt", None)
+        return _owner(inner) if inner is not None else getattr(cache, "value", None)
+    return own.get("value")
+
+
+def _attribute(owner: Any, name: str) -> Any:
+    """The attribute as it is stored, if reading it runs no code of the user's.  Raises AttributeError."""
+    kind = type(owner)
+    if kind.__getattribute__ is not object.__getattribute__:
+        raise AttributeError(name)
+    if hasattr(inspect.getattr_static(kind, name, None), "__get__"):
+        raise AttributeError(name)
+    own = owner.__dict__
+    if name in own:
+        return own[name]
+    if isinstance(owner, torch.nn.Module):
+        for part in ("_parameters", "_buffers", "_modules"):
+            if name in own.get(part, ()):
+                return own[part][name]
+    return inspect.getattr_static(kind, name)
+
+
+def of_attributes(tx: Any) -> dict[str, Fact]:
+    """Facts of the attributes that the function reads through its locals: `self.scale`."""
+    facts: dict[str, Fact] = {}
+    changed = tx.output.side_effects.store_attr_mutations
+    for root, *names in _paths(tx.f_code):
+        if len(facts) >= MAX_ATTRIBUTES:
+            break
+        with contextlib.suppress(Exception):
+            owner = _owner(tx.symbolic_locals[root])
+            for name in names[:-1]:
+                if any(name in stored and _owner(v) is owner for v, stored in changed.items()):
+                    raise AttributeError(name)
+                owner = _attribute(owner, name)
+            last = names[-1]
+            stored = [s[last] for v, s in changed.items() if last in s and _owner(v) is owner]
+            facts[".".join((root, *names))] = of_variable(stored[0]) if stored else of_value(_attribute(owner, last))
     return facts
 
 

@@ -114,7 +114,7 @@ def _moment(frame: FrameType | None) -> Moment:
     for wanted in ("workspace", "library"):
         for tx, place in zip(chain, stack, strict=True):
             if place["origin"] == wanted:
-                moment.facts = facts.of_locals(tx)
+                moment.facts = {**facts.of_locals(tx), **facts.of_attributes(tx)}
                 return moment
     return moment
 

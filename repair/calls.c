@@ -1,0 +1,221 @@
+/* Calls of functions and methods of torch: an allow-list, operations.def, and what takes more than one tensor.  See infer.h. */
+#include "repair/infer.h"
+
+typedef enum effect { SAME, REDUCE, TOTAL, TO_BOOL } effect;
+
+/* Where it can be called, of what dtypes, and what it does to gradients. */
+enum {
+    METHOD = GG__METHOD,         /* x.name() */
+    TORCH = GG__TORCH,           /* torch.name(x) */
+    FUNCTIONAL = GG__FUNCTIONAL, /* F.name(x) */
+    INTEGERS = 8,                /* keeps an integer dtype; without it, it is known for floating tensors alone */
+    WIDENS = 16,                 /* under autocast the result is float32 */
+    LINEAR = 32,                 /* the gradient does not depend on the values */
+    ROUGH = 64,                  /* the gradient may be infinite or NaN where the values are finite */
+    ALIAS = 128,                 /* may return its operand itself */
+    ANY = 256,                   /* of any dtype */
+    HELD = 512,                  /* the arguments become elements of its dtype */
+    ROWS = 1024,                 /* the result lies row after row */
+    MATRIX = 2048,               /* has two dimensions at least */
+    DIMS = 4096,                 /* takes dim and keepdim */
+    REDUCES = 8192,
+    FILLED = 16384, /* fails where there are no elements */
+};
+
+static const struct {
+    const char *name;
+    effect effect;
+    unsigned flags;
+    uint32_t min_arguments, max_arguments; /* beside the tensor; all of them numbers */
+} operations[] = {
+#define OPERATION(name, effect, flags, min, max) {#name, effect, flags, min, max},
+#include "repair/operations.def"
+#undef OPERATION
+};
+
+bool gg__bind_arguments(gg__inference *s, const gg__call *call, const char *const *names, uint32_t count, TSNode *out) {
+    uint32_t position = 0;
+    for (uint32_t i = 0; i < count; i++) out[i] = (TSNode){0};
+    for (uint32_t i = call->from; i < gg__child_count(call->arguments); i++) {
+        TSNode argument = gg__child(call->arguments, i), value = argument;
+        uint32_t at = position;
+        if (gg_node_is(argument, "list_splat") || gg_node_is(argument, "dictionary_splat")) return false;
+        if (gg_node_is(argument, "comment")) continue;
+        if (gg_node_is(argument, "keyword_argument")) {
+            gg_str name = gg__text(s->in->tree, gg__field(argument, "name"));
+            for (at = 0; at < count && !gg_str_is(name, names[at] + (names[at][0] == '*'));) at++;
+            value = gg__field(argument, "value");
+        } else {
+            position++;
+            if (at < count && names[at][0] == '*') return false; /* by name alone */
+        }
+        if (at >= count || !ts_node_is_null(out[at])) return false;
+        out[at] = value;
+    }
+    return true;
+}
+
+static bool only_numbers(gg__inference *s, TSNode arguments, uint32_t from, gg_str held) {
+    for (uint32_t i = from; i < gg__child_count(arguments); i++) {
+        TSNode argument = gg__child(arguments, i);
+        if (gg_node_is(argument, "keyword_argument")) argument = gg__field(argument, "value");
+        if (held.len && gg_node_is(argument, "none")) continue; /* clamp(x, None, 1) */
+        gg__meta number = gg__infer_node(s, argument);
+        if (!gg__is_number(number) || (held.len && !gg__holds(held, number))) return false;
+    }
+    return true;
+}
+
+static gg__meta widened(gg__meta x, bool widens) {
+    if (widens && gg__is_half(x.dtype))
+        x.vague = x.vague == GG__CERTAIN || x.vague == GG__WIDENED ? GG__WIDENED : GG__VAGUE;
+    else if (widens && x.vague == GG__LOWERED)
+        x.vague = GG__VAGUE;
+    return x;
+}
+
+static gg__meta of_effect(effect e, unsigned flags, gg__meta x) {
+    bool floating = gg__is_floating(x.dtype), integer = gg__is_integer(x.dtype), truth = gg__is_bool(x.dtype);
+    if (!floating && !(flags & INTEGERS)) return gg__unknown;
+    if (!floating && !integer && !truth && !(flags & ANY)) return gg__unknown; /* complex numbers */
+    if (e == SAME && truth && !(flags & ANY)) return gg__unknown;
+    if ((flags & MATRIX) && x.rank < 2) return gg__unknown;
+    if ((flags & FILLED) && gg__elements(x) < 1) return gg__unknown;
+    x.smooth = x.smooth && !(flags & ROUGH);
+    x.linear = x.linear && (flags & LINEAR);
+    x.fresh = (flags & ALIAS) ? x.fresh : true;
+    x = widened(x, flags & WIDENS);
+    if (flags & ROWS) x.layout = GG_STR("");
+    if (e == TO_BOOL && (flags & REDUCES) && gg_str_is(x.dtype, "torch.uint8")) return gg__unknown; /* stays uint8 */
+    if (e == TO_BOOL) {
+        x = gg__as_dtype(x, GG_STR("torch.bool"), GG__CERTAIN);
+        x.smooth = x.linear = true;
+    }
+    if (e == TOTAL && !floating) x = gg__as_dtype(x, GG_STR("torch.int64"), GG__CERTAIN);
+    return x;
+}
+
+static gg__meta operation(gg__inference *s, const gg__call *call, size_t row) {
+    unsigned flags = operations[row].flags;
+    uint32_t count = gg__child_count(call->arguments) - call->from;
+    if (!(flags & (unsigned)call->form) || call->x.sort != GG__TENSOR) return gg__unknown;
+    gg__meta x = of_effect(operations[row].effect, flags, call->x);
+    TSNode dims[2];
+    if ((flags & DIMS) && count) {
+        bool bound = gg__bind_arguments(s, call, (const char *const[]){"dim", "keepdim"}, 2, dims);
+        if (!bound || ts_node_is_null(dims[0]) || x.sort == GG__UNKNOWN) return gg__unknown;
+        return gg__reduced(s, x, dims[0], dims[1]);
+    }
+    gg_str held = (flags & HELD) ? call->x.dtype : GG_STR_NULL;
+    if (count < operations[row].min_arguments || count > operations[row].max_arguments ||
+        !only_numbers(s, call->arguments, call->from, held) || x.sort == GG__UNKNOWN)
+        return gg__unknown;
+    effect e = operations[row].effect;
+    return e == REDUCE || e == TOTAL || (flags & REDUCES) ? gg__reduced(s, x, (TSNode){0}, (TSNode){0}) : x;
+}
+
+/* softmax, norm(dim=…) and what else goes along a dimension. */
+static gg__meta along(gg__inference *s, const gg__call *call, bool *known) {
+    enum { DEVIATION, NORM, SOFT, RUNNING, ARG, LOGSUM };
+    static const struct {
+        const char *name;
+        int kind;
+        const char *const names[4];
+    } rows[] = {
+        {"std", DEVIATION, {"dim", "*keepdim"}},   {"var", DEVIATION, {"dim", "*keepdim"}},
+        {"norm", NORM, {"p", "dim", "keepdim"}},   {"softmax", SOFT, {"dim", "*dtype"}},
+        {"log_softmax", SOFT, {"dim", "*dtype"}},  {"cumsum", RUNNING, {"dim"}},
+        {"argmax", ARG, {"dim", "keepdim"}},       {"argmin", ARG, {"dim", "keepdim"}},
+        {"logsumexp", LOGSUM, {"dim", "keepdim"}},
+    };
+    TSNode given[4];
+    gg__meta x = call->x;
+    int32_t dim;
+    for (size_t i = 0; i < GG_COUNT(rows); i++) {
+        if (!gg_str_is(call->name, rows[i].name)) continue;
+        uint32_t count = 0;
+        while (count < 4 && rows[i].names[count]) count++;
+        bool soft = rows[i].kind == SOFT, whole = rows[i].kind == RUNNING || rows[i].kind == ARG;
+        *known = gg__child_count(call->arguments) > call->from || rows[i].kind == ARG;
+        if (!*known || x.sort != GG__TENSOR || !gg__bind_arguments(s, call, rows[i].names, count, given))
+            return gg__unknown;
+        if (call->form == GG__FUNCTIONAL && !soft) return gg__unknown;
+        if (!gg__is_floating(x.dtype) && !(whole && gg__is_integer(x.dtype))) return gg__unknown;
+        if (gg__elements(x) < 1) return gg__unknown;
+        bool widens = soft || rows[i].kind == NORM || rows[i].kind == LOGSUM || rows[i].kind == RUNNING;
+        x = widened(x, widens);
+        x.fresh = true;
+        x.linear = x.linear && rows[i].kind == RUNNING;
+        if (rows[i].kind == DEVIATION || rows[i].kind == NORM) {
+            bool norm = rows[i].kind == NORM;
+            TSNode p = norm ? given[0] : (TSNode){0}, dims = norm ? given[1] : given[0];
+            if ((!ts_node_is_null(p) && !gg__is_number(gg__infer_node(s, p))) || ts_node_is_null(dims))
+                return gg__unknown;
+            x.smooth = false;
+            return gg__reduced(s, x, dims, norm ? given[2] : given[1]);
+        }
+        if (rows[i].kind == ARG || rows[i].kind == LOGSUM) {
+            if (rows[i].kind == ARG) {
+                x = gg__as_dtype(x, GG_STR("torch.int64"), GG__CERTAIN);
+                x.smooth = x.linear = true;
+            }
+            if (rows[i].kind == LOGSUM && ts_node_is_null(given[0])) return gg__unknown;
+            return gg__reduced(s, x, given[0], given[1]);
+        }
+        if (!gg__dim(gg__infer_node(s, given[0]), x.rank, &dim)) return gg__unknown;
+        if (rows[i].kind == RUNNING && gg__is_integer(x.dtype)) x = gg__as_dtype(x, GG_STR("torch.int64"), GG__CERTAIN);
+        if (soft && !ts_node_is_null(given[1])) {
+            gg__vagueness vague;
+            gg_str dtype = gg__dtype_named(s, given[1], &vague);
+            if (!gg__is_floating(dtype)) return gg__unknown;
+            x = widened(gg__as_dtype(x, dtype, vague), true);
+        }
+        if (x.layout.len) x.layout = GG_STR("?");
+        return x;
+    }
+    return gg__unknown;
+}
+
+static bool is_name(TSNode object) {
+    return gg_node_is(object, "identifier") || gg_node_is(object, "attribute");
+}
+
+gg__meta gg__infer_call(gg__inference *s, TSNode node) {
+    TSNode function = gg__field(node, "function"), arguments = gg__field(node, "arguments");
+    if (!gg_node_is(arguments, "argument_list")) return gg__unknown;
+    bool known;
+    gg__meta out = gg__number_call(s, node, &known);
+    if (known || !gg_node_is(function, "attribute")) return out;
+    TSNode object = gg__field(function, "object");
+    gg_str text = gg__text(s->in->tree, object);
+    gg__call call = {.node = node, .arguments = arguments, .form = GG__METHOD};
+    call.name = gg__text(s->in->tree, gg__field(function, "attribute"));
+    if (is_name(object) && gg_str_equal(text, gg__module_alias(s->in->tree, node, "torch")))
+        call.form = GG__TORCH;
+    else if (is_name(object) && gg_str_equal(text, gg__module_alias(s->in->tree, node, "torch.nn.functional")))
+        call.form = GG__FUNCTIONAL;
+    call.from = call.form == GG__METHOD ? 0 : 1;
+    out = gg__made(s, &call, &known); /* some take no tensor first */
+    if (known) return out;
+    if (gg__child_count(arguments) < call.from) return gg__unknown;
+    call.x = gg__infer_node(s, call.from ? gg__child(arguments, 0) : object);
+    if (call.x.sort != GG__TENSOR) return gg__unknown;
+    out = gg__of_two(s, &call, &known);
+    if (known) return out;
+    out = gg__view(s, &call, &known);
+    if (known) return out;
+    out = along(s, &call, &known);
+    if (known) return out;
+    for (size_t i = 0; i < GG_COUNT(operations); i++)
+        if (gg_str_is(call.name, operations[i].name)) return operation(s, &call, i);
+    return gg__unknown;
+}
+
+bool gg__is_operation(const gg_rule_input *in, TSNode node) {
+    TSNode function = gg__field(node, "function");
+    gg_str name =
+        gg_node_is(function, "attribute") ? gg__text(in->tree, gg__field(function, "attribute")) : GG_STR_NULL;
+    for (size_t i = 0; i < GG_COUNT(operations); i++)
+        if (gg_str_is(name, operations[i].name)) return !(operations[i].flags & ALIAS);
+    return false;
+}

@@ -1,0 +1,85 @@
+/* The parts of the inference behind gg__infer.  Private to infer.c, promote.c, shapes.c, views.c, subscripts.c, numbers.c, calls.c,
+ * makers.c and pairs.c. */
+#ifndef GG_REPAIR_INFER_H
+#define GG_REPAIR_INFER_H
+
+#include "repair/syntax.h"
+
+typedef struct gg__inference {
+    const gg_rule_input *in;
+    uint32_t depth; /* of the expression: what is nested deeper than a limit is unknown */
+} gg__inference;
+
+extern const gg__meta gg__unknown;
+
+gg__meta gg__infer_node(gg__inference *s, TSNode node);
+gg__meta gg__any_number(gg__sort sort);
+gg__meta gg__seen(gg__sort sort, double value);     /* a number of this value when the capture was made */
+gg__meta gg__constant(gg__sort sort, double value); /* … and whenever */
+bool gg__is_number(gg__meta m);
+bool gg__is_bool(gg_str dtype);
+bool gg__is_integer(gg_str dtype);
+int64_t gg__elements(gg__meta x); /* -1 when not known */
+
+/* ---- promote.c: what two values give -------------------------------------------------------------------------------- */
+gg__meta gg__elementwise(gg__meta a, gg__meta b); /* broadcast and promoted, as torch's operations of two tensors */
+gg__meta gg__arithmetic(gg_str op, gg__meta a, gg__meta b);
+gg__meta gg__compare(gg__meta a, gg__meta b);
+gg__meta gg__matmul(gg__meta a, gg__meta b);
+gg__meta gg__as_dtype(gg__meta x, gg_str dtype, gg__vagueness vague);
+/* The dtype that an expression names: `torch.float16`, `x.dtype`; empty when it is none. */
+gg_str gg__dtype_named(gg__inference *s, TSNode node, gg__vagueness *vague);
+gg_str gg__dtype_of_method(gg_str name); /* `half` makes torch.float16 of a tensor; empty when no such method */
+double gg__largest(gg_str dtype);
+bool gg__holds(gg_str dtype, gg__meta number); /* can be made an element of it without an error */
+
+/* ---- shapes.c: sizes and dimensions -------------------------------------------------------------------------------------- */
+typedef struct gg__sizes {
+    int32_t rank;
+    int64_t items[GG__MAX_RANK];
+} gg__sizes;
+
+bool gg__broadcast(gg__sizes *out, gg__meta a, gg__meta b);
+gg__meta gg__with_sizes(gg__meta x, const gg__sizes *sizes);
+bool gg__dim(gg__meta dim, int32_t rank, int32_t *out); /* a dimension that is there */
+/* `(2, x.shape[1])`, `x.shape`, `x.size()[:-1] + (1,)` */
+bool gg__sizes_of(gg__inference *s, TSNode node, gg__sizes *out);
+/* … or written out as the arguments of a call from `from` on; those with a keyword are left out. */
+bool gg__sizes_in(gg__inference *s, TSNode arguments, uint32_t from, gg__sizes *out);
+/* `dims`: null for all of them */
+gg__meta gg__reduced(gg__inference *s, gg__meta x, TSNode dims, TSNode keepdim);
+
+/* ---- views.c: the same elements in another form ---------------------------------------------------------------------------- */
+typedef struct gg__call {
+    TSNode node, arguments;
+    gg_str name;
+    enum { GG__METHOD = 1, GG__TORCH = 2, GG__FUNCTIONAL = 4 } form;
+    uint32_t from; /* the first argument beside the tensor */
+    gg__meta x;    /* the tensor; unknown when it is none */
+} gg__call;
+
+gg__meta gg__view(gg__inference *s, const gg__call *call, bool *known);
+gg__meta gg__transposed(gg__meta x, int32_t a, int32_t b);
+
+/* ---- subscripts.c ------------------------------------------------------------------------------------------------------------ */
+gg__meta gg__subscript(gg__inference *s, TSNode node);
+
+/* ---- makers.c: tensors from sizes and from other tensors ---------------------------------------------------------------------- */
+/* What torch.where gives. */
+gg__meta gg__chosen(gg__meta condition, gg__meta yes, gg__meta no);
+gg__meta gg__of_two(gg__inference *s, const gg__call *call,
+                    bool *known); /* in another dtype, or with a second operand */
+gg__meta gg__made(gg__inference *s, const gg__call *call, bool *known);
+
+/* ---- calls.c ------------------------------------------------------------------------------------------------------------------- */
+gg__meta gg__infer_call(gg__inference *s, TSNode node);
+/* Binds arguments to names, which are in the order of their positions; false when one has no place. */
+bool gg__bind_arguments(gg__inference *s, const gg__call *call, const char *const *names, uint32_t count, TSNode *out);
+
+/* ---- numbers.c: Python's own numbers ---------------------------------------------------------------------------------------------- */
+gg__meta gg__number_call(gg__inference *s, TSNode node, bool *known);
+gg__meta gg__number_attribute(gg__inference *s, TSNode node);
+gg__meta gg__number_operation(gg_str op, gg__meta a, gg__meta b);
+gg__meta gg__literal(const gg_tree *tree, TSNode node);
+
+#endif

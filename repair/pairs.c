@@ -1,0 +1,92 @@
+/* A tensor in another dtype, and calls with a second operand: `x.half()`, `torch.maximum(x, y)`.  See infer.h. */
+#include "repair/infer.h"
+
+static gg__meta cast(gg__meta x, gg_str dtype, gg__vagueness vague) {
+    if (dtype.len == 0 || !(gg__is_floating(x.dtype) || gg__is_integer(x.dtype) || gg__is_bool(x.dtype)))
+        return gg__unknown;
+    x.fresh = x.fresh || (!gg_str_equal(x.dtype, dtype) && !x.vague && !vague);
+    return gg__as_dtype(x, dtype, vague);
+}
+
+/* `x.to(torch.float16)`, `x.to(y.dtype)`, `x.to(dtype=…)` */
+static gg__meta converted(gg__inference *s, const gg__call *call) {
+    TSNode given;
+    gg__vagueness vague;
+    if (gg_str_is(call->name, "to")) {
+        bool bound = gg__bind_arguments(s, call, (const char *const[]){"dtype"}, 1, &given);
+        gg_str dtype = bound ? gg__dtype_named(s, given, &vague) : GG_STR_NULL;
+        return cast(call->x, dtype, vague = dtype.len ? vague : GG__CERTAIN);
+    }
+    if (gg_str_is(call->name, "type_as")) {
+        gg__meta other = gg__bind_arguments(s, call, (const char *const[]){"other"}, 1, &given)
+                             ? gg__infer_node(s, given)
+                             : gg__unknown;
+        bool same = other.sort == GG__TENSOR && gg_str_equal(other.device, call->x.device);
+        return same ? cast(call->x, other.dtype, other.vague) : gg__unknown;
+    }
+    gg_str dtype = gg__dtype_of_method(call->name);
+    return gg__bind_arguments(s, call, NULL, 0, NULL) ? cast(call->x, dtype, GG__CERTAIN) : gg__unknown;
+}
+
+static gg__meta masked_fill(gg__inference *s, const gg__call *call) {
+    TSNode given[2];
+    if (!gg__bind_arguments(s, call, (const char *const[]){"mask", "value"}, 2, given)) return gg__unknown;
+    gg__meta mask = gg__infer_node(s, given[0]), value = gg__infer_node(s, given[1]), x = call->x;
+    if (mask.sort != GG__TENSOR || !gg__is_bool(mask.dtype) || !gg__holds(x.dtype, value)) return gg__unknown;
+    gg__meta out = gg__chosen(mask, x, x);
+    if (out.layout.len) out.layout = GG_STR("?");
+    return out;
+}
+
+gg__meta gg__of_two(gg__inference *s, const gg__call *call, bool *known) {
+    static const struct {
+        const char *name, *op;
+    } same[] = {{"add", "+"},  {"sub", "-"},       {"mul", "*"},         {"div", "/"},        {"true_divide", "/"},
+                {"pow", "**"}, {"remainder", "%"}, {"matmul", "@"},      {"mm", "@"},         {"bmm", "@"},
+                {"mv", "@"},   {"dot", "@"},       {"bitwise_and", "&"}, {"bitwise_or", "|"}, {"bitwise_xor", "^"}};
+    static const char *const compared[] = {"eq",       "ne",      "lt",   "le",         "gt",
+                                           "ge",       "greater", "less", "less_equal", "greater_equal",
+                                           "not_equal"},
+                             *const logical[] = {"logical_and", "logical_or", "logical_xor"},
+                             *const extremes[] = {"maximum", "minimum", "max", "min"};
+    bool conversion =
+        gg_str_is(call->name, "to") || gg_str_is(call->name, "type_as") || gg__dtype_of_method(call->name).len;
+    *known = call->form != GG__FUNCTIONAL;
+    if (*known && conversion && call->form == GG__METHOD) return converted(s, call);
+    if (*known && gg_str_is(call->name, "masked_fill")) return masked_fill(s, call);
+    TSNode given;
+    gg__call strict = *call;
+    if (!*known || !gg__bind_arguments(s, &strict, (const char *const[]){"other"}, 1, &given) ||
+        ts_node_is_null(given)) {
+        *known = false;
+        return gg__unknown;
+    }
+    for (size_t i = 0; i < GG_COUNT(same); i++) {
+        if (!gg_str_is(call->name, same[i].name)) continue;
+        gg__meta b = gg__infer_node(s, given);
+        int32_t rank = gg_str_is(call->name, "mm") ? 2 : gg_str_is(call->name, "bmm") ? 3 : 0;
+        bool vector = gg_str_is(call->name, "mv") || gg_str_is(call->name, "dot");
+        if (rank && (call->x.rank != rank || b.rank != rank || (rank == 3 && call->x.shape[0] != b.shape[0])))
+            return gg__unknown;
+        if (vector && (b.rank != 1 || call->x.rank != (gg_str_is(call->name, "mv") ? 2 : 1))) return gg__unknown;
+        return gg__arithmetic(gg_str_from(same[i].op), call->x, b);
+    }
+    for (size_t i = 0; i < GG_COUNT(compared); i++)
+        if (gg_str_is(call->name, compared[i])) return gg__compare(call->x, gg__infer_node(s, given));
+    for (size_t i = 0; i < GG_COUNT(logical); i++) {
+        if (!gg_str_is(call->name, logical[i])) continue;
+        gg__meta b = gg__infer_node(s, given);
+        return b.sort == GG__TENSOR ? gg__compare(call->x, b) : gg__unknown;
+    }
+    for (size_t i = 0; i < GG_COUNT(extremes); i++) {
+        if (!gg_str_is(call->name, extremes[i])) continue;
+        gg__meta b = gg__infer_node(s, given);
+        if (b.sort != GG__TENSOR) { /* `x.max(1)`: values and where they are; `x.max(dim)` likewise */
+            return gg__unknown;
+        }
+        gg__meta out = gg__elementwise(call->x, b);
+        return out;
+    }
+    *known = false;
+    return gg__unknown;
+}
