@@ -32,6 +32,9 @@ def function(before: str, after: str, head: str = "", **more: str) -> dict[str, 
 
 RAISE = "if x.isnan().any():\n        raise {0}\n    return x * 2"
 
+# The loop makes it eager as a whole, and an eager number is no guard.
+STEP = "for _ in x:\n            {0}\n        self.step += 1\n        return x * self.step"
+
 WRONG = [
     Case(
         "only for values that are not numbers",
@@ -50,6 +53,33 @@ WRONG = [
         F + "    if h.abs().max() > 50:\n        h = h / 2\n    return h\n",
         F + "    return h\n",
         "on large values, eager",
+    ),
+    Case(
+        "only for this number of rows",
+        F + "    if h.sum() > 0:\n        h = h + 1\n    return h\n",
+        F + "    return torch.where(h.sum() > 0, h + torch.ones(4, 1), h)\n",
+        "on inputs of one more row, eager",
+    ),
+    Case(
+        "only for this length",
+        F + "    if h.sum() > 0:\n        h = h + 1\n    return h\n",
+        F + "    return torch.where(h.sum() > 0, h + torch.ones(4), h)\n",
+        "on inputs longer in the second dimension, eager",
+    ),
+    Case(
+        "compiled for each size",
+        F + "    if h.sum() > 0:\n        h = h * 2\n    return h\n",
+        F + "    for _ in range(x.shape[0]):\n        h = h.clone()\n    return torch.where(h.sum() > 0, h * 2, h)\n",
+        "compiled anew for each size",
+    ),
+    Case(
+        "compiled on each call",
+        **net(
+            STEP.format("print('y')"),
+            STEP.format("if not torch.compiler.is_compiling():\n                print('y')"),
+            init="self.step = 0",
+        ),
+        reason="compiled anew on each call",
     ),
     Case(
         "only for zeros",

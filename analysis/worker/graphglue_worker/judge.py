@@ -94,8 +94,13 @@ def _count(entry: dict[str, Any], what: str) -> int:
 
 
 def _compared(before: list[Side], safety: str) -> list[str]:
-    sets = max((sum(run.ended for run in a.eager.values()) for a in before), default=0)
-    words = [f"on {sets} input sets", *COMPARED]
+    counted = [
+        [plan for plan, run in a.eager.items() if run.ended and not (run.error and plan in observe.RESIZED)]
+        for a in before
+    ]
+    words = [f"on {max(map(len, counted), default=0)} input sets", *COMPARED]
+    if any(plan in observe.RESIZED for plans in counted for plan in plans):
+        words.append("other sizes")
     unsteady = any(_unsteady(a).any for a in before)
     words.append(
         "printed and logged output"
@@ -128,7 +133,7 @@ def _compare_sides(a: Side, b: Side, safety: str) -> Iterator[Found]:
         how = "compiled" if compiled else "eager"
         for plan, x in a.eager.items():
             y, was = runs.get(plan), originals.get(plan)
-            if not x.ended or (y is None and how not in b.lost):
+            if not x.ended or (y is None and how not in b.lost) or (x.error and plan in observe.RESIZED):
                 continue  # nothing to compare with, or left out (what made that so is told where it happened)
             if y is None or not y.ended:
                 if was is not None and was.ended:
@@ -142,10 +147,22 @@ def _compare_sides(a: Side, b: Side, safety: str) -> Iterator[Found]:
             for words, outputs in found:
                 if outputs != "close" or safety != "numeric":
                     yield f"on {plan}, {how}: {words}", outputs
+    yield from _compiled_more_often(a, b)
     for plan, gradients in a.gradients.items():
         if plan in b.gradients:
             for words, outputs in _compare_gradients(gradients, b.gradients[plan]):
                 yield f"on {plan}: {words}", outputs
+
+
+def _compiled_more_often(a: Side, b: Side) -> Iterator[Found]:
+    """Is the edited code compiled anew where the original is not?  For other sizes that counts where the original was compiled at all."""
+    for plan, words, counts in (
+        (observe.FURTHER, "it is compiled anew on each call, also for the same arguments", True),
+        (observe.SIZES_LEARNT, "it is compiled anew for each size of its inputs", a.entry["graphs"] > 0),
+    ):
+        was, run = a.compiled.get(plan), b.compiled.get(plan)
+        if counts and run and run.graphs and not run.error and not (was and was.graphs):
+            yield f"{words}, which the original code is not", "identical"
 
 
 def _repeating(run: Run, again: Run | None) -> set[str]:

@@ -49,6 +49,9 @@ class Plan:
     seed: int = 0
     change: Change | None = None
     foreign: bool = False  # values a program may not expect: it may loop without end or ask for much memory
+    longer: tuple[int, int] | None = (
+        None  # a dimension, and by how much it is longer: asked only of what the original can do
+    )
 
 
 @dataclass
@@ -69,6 +72,7 @@ class Run:
     random: dict[str, bytes] = field(default_factory=dict)
     printed: list[str] = field(default_factory=list)
     ended: bool = True
+    graphs: int = 0  # compiled in this call
 
 
 @dataclass
@@ -99,7 +103,16 @@ PLANS = (
     Plan("large values", 0, lambda x: x * 100, foreign=True),
     Plan("values that are not finite", 0, _not_finite, foreign=True),
 )
+MORE_ROWS = (
+    Plan("inputs of one more row", 0, foreign=True, longer=(0, 1)),
+    Plan("inputs of two more rows", 0, foreign=True, longer=(0, 2)),
+)
+LONGER = Plan("inputs longer in the second dimension", 0, foreign=True, longer=(1, 1))
 GIVEN, AGAIN, OTHER, ZEROS = PLANS[0], "a second call of the same instance", PLANS[3], PLANS[4]
+FURTHER, FURTHER_TIMES = "further calls of the same instance", 2
+RESIZED = {plan.words for plan in (*MORE_ROWS, LONGER)}
+SIZES_LEARNT = MORE_ROWS[1].words  # Dynamo has met another size before this one
+SHORT_S = 1.0  # what takes longer to compile is not compiled for other sizes
 
 
 class Timeout(BaseException):
@@ -187,9 +200,39 @@ def _change_floats(tree: Any, change: Change) -> tuple[Any, int]:
     return _pytree.tree_map(apply, tree), count
 
 
-def _build(entry: Entry, plan: Plan) -> Call:
-    """The entry's callable and arguments, anew."""
+def _lengthen(tree: Any, dim: int, more: int) -> tuple[Any, bool]:
+    """The tree with that dimension longer in every tensor where it is as long as in the first one (a batch, a sequence): what comes
+    first there comes once more.  False when no tensor has it."""
+
+    def usual(x: Any) -> bool:
+        return (
+            isinstance(x, torch.Tensor)
+            and x.layout == torch.strided
+            and not x.is_quantized
+            and x.dim() > dim
+            and x.numel() > 0
+        )
+
+    first = next((x for x in _pytree.tree_leaves(tree) if usual(x)), None)
+    if first is None:
+        return tree, False
+    size = first.size(dim)
+    order = torch.arange(size + more) % size
+
+    def apply(x: Any) -> Any:
+        if not usual(x) or x.size(dim) != size:
+            return x
+        return x.detach().index_select(dim, order.to(x.device)).requires_grad_(x.requires_grad)
+
+    return _pytree.tree_map(apply, tree), True
+
+
+def _build(entry: Entry, plan: Plan) -> Call | None:
+    """The entry's callable and arguments, anew; None when the plan cannot be had of them."""
     call = entry.build(plan.seed)
+    if plan.longer is not None:
+        (call.args, call.kwargs), can = _lengthen((call.args, call.kwargs), *plan.longer)
+        return call if can else None
     if plan.change is not None:
         (call.args, call.kwargs), changed = _change_floats((call.args, call.kwargs), plan.change)
         owner = _module(call.fn)
@@ -237,29 +280,49 @@ class Compiled:
                 self.outcome = capture.outcome(call, self.counter, watch, error)
 
 
-def measure(entry: Entry, compiled: Compiled | None = None) -> Iterator[Run]:
-    """Call the entry on all input sets, and on the given ones a second time.  Stops where a call does not end."""
-    limit = None
-    for i, plan in enumerate(PLANS):
+def measure(
+    entry: Entry, compiled: Compiled | None = None, plans: tuple[Plan, ...] = (*PLANS, *MORE_ROWS, LONGER)
+) -> Iterator[Run]:
+    """Call the entry on the input sets, the first time on the given ones, and on those a second time.  Stops where a call does not end.
+
+    Under the compiler, what was compiled for the second call is tried once more at the end: is it compiled anew each time?  What takes long
+    to compile is not compiled for other sizes."""
+    limit, unsettled, short = None, None, True
+    for i, plan in enumerate(plans):
+        if plan.longer and compiled and not short:
+            continue
         before = time.process_time()
-        graphs = compiled and len(compiled.counter.ops)
         try:
             call = _build(entry, plan)
         except (Exception, SystemExit) as e:  # noqa: BLE001 - user code
             yield _failed(Run(plan.words), e)
             continue
+        if call is None:
+            continue
         run = _observe(call, plan.words, 100 + plan.seed, compiled, limit if plan.foreign else None)
         yield run
         if not run.ended:
             return
+        if i == 0:
+            short = time.process_time() - before < SHORT_S
         if i == 0 and run.error is None:
-            again = _build(entry, plan)
-            again.fn = call.fn
-            yield _observe(again, AGAIN, 200, compiled, None)
+            second = _again(entry, call, compiled)
+            yield second
+            unsettled = call if second.graphs else None
         if i == 1:
             limit = CPU_LIMIT_S + CPU_LIMIT_TIMES * (time.process_time() - before)
-            if compiled and len(compiled.counter.ops) > graphs:
-                return  # every new instance is compiled anew: that would cost more than it shows
+            if run.graphs and not plan.longer:
+                break  # every new instance is compiled anew: that would cost more than it shows
+    if unsettled is not None:
+        runs = [_again(entry, unsettled, compiled) for _ in range(FURTHER_TIMES)]
+        yield Run(FURTHER, graphs=min(run.graphs for run in runs))
+
+
+def _again(entry: Entry, call: Call, compiled: Compiled | None) -> Run:
+    """The same instance called with the given inputs, made anew."""
+    again = entry.build(GIVEN.seed)
+    again.fn = call.fn
+    return _observe(again, AGAIN, 200, compiled, None)
 
 
 def _failed(run: Run, error: BaseException) -> Run:
@@ -270,7 +333,7 @@ def _failed(run: Run, error: BaseException) -> Run:
 
 def _observe(call: Call, plan: str, seed: int, compiled: Compiled | None, limit: float | None) -> Run:
     run, seen = Run(plan), snapshot.Run()
-    owner = _owner(call.fn)
+    owner, graphs = _owner(call.fn), len(compiled.counter.ops) if compiled else 0
     inputs.seed_all(seed)
     with _Effects() as effects, capture.grad_mode(call), warnings.catch_warnings():
         warnings.simplefilter("always")
@@ -288,6 +351,7 @@ def _observe(call: Call, plan: str, seed: int, compiled: Compiled | None, limit:
             run.error = ("MemoryError", "")
         except (Exception, SystemExit) as e:  # noqa: BLE001 - user code
             _failed(run, e)
+    run.graphs = len(compiled.counter.ops) - graphs if compiled else 0
     run.printed = [_ADDRESS.sub("0x…", line) for line in effects.lines]
     run.inputs = snapshot.take((call.args, call.kwargs), seen)
     if isinstance(owner, torch.nn.Module):
@@ -384,6 +448,7 @@ def gradients(entry: Entry, plan: Plan, flip: bool = False) -> Gradients:
     """Gradients on one input set, in eager mode.  `flip`: in training mode when the entry is in evaluation mode, and the other way round."""
     words = f"{plan.words}, in the other mode" if flip else plan.words
     call = _build(entry, plan)
+    assert call is not None
     owner = _module(call.fn)
     if flip and owner is not None:
         owner.train(not owner.training)
@@ -421,7 +486,7 @@ def eager(entry: Entry) -> Iterator[Run | Gradients]:
 
 
 def _in_the_other_mode(entry: Entry) -> Run | None:
-    call = _build(entry, GIVEN)
+    call = entry.build(GIVEN.seed)
     owner = _module(call.fn)
     if owner is None:
         return None

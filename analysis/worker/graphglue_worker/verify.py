@@ -7,6 +7,8 @@ For each entry, and both sides at the same time, there are these forks:
 - *eager*: the same calls without the compiler, then the other mode (training or evaluation) and gradients;
 - *again*, of the original: does it repeat its own results, and what it says?
 
+The original is compiled for other sizes only where the edited code is compiled anew for each, or fails there: does the original, too?
+
 What is observed of a call is in ``observe``, what counts as the same in ``compare``, the verdict in ``judge``.
 """
 
@@ -34,10 +36,10 @@ class Side:
     lost: dict[str, str] = field(default_factory=dict)  # which fork was lost, and how
 
 
-def _compiled(entry: Entry) -> Iterator[Any]:
+def _compiled(entry: Entry, plans: tuple[observe.Plan, ...]) -> Iterator[Any]:
     """The runs under Dynamo; what the first showed comes behind it."""
     compiled = observe.Compiled()
-    for i, run in enumerate(observe.measure(entry, compiled)):
+    for i, run in enumerate(observe.measure(entry, compiled, plans)):
         yield run
         if i == 0:
             yield compiled.outcome or capture.Outcome(error=run.described)
@@ -47,8 +49,9 @@ def _measure(entry: Entry, original: bool, deadline_ms: int) -> Side:
     if entry.make is None:
         return Side(capture.told(capture.blank(entry)))
     deadline = forks.Deadline(deadline_ms)
+    plans = observe.PLANS if original else (*observe.PLANS, *observe.MORE_ROWS)
     forked = {
-        "compiled": forks.Stream(lambda: _compiled(entry), quiet=True),
+        "compiled": forks.Stream(lambda: _compiled(entry, plans), quiet=True),
         "eager": forks.Stream(lambda: observe.eager(entry), quiet=True),
     }
     if original:
@@ -68,6 +71,22 @@ def _measure(entry: Entry, original: bool, deadline_ms: int) -> Side:
     lost = {name: lost for name, (_, lost) in found.items() if lost}
     side.entry = capture.told(_entry(entry, side, outcome, lost))
     return side
+
+
+def _compiled_for_sizes(entry: Entry, deadline_ms: int) -> dict[str, Run]:
+    """Runs of the original under Dynamo for other sizes, by plan."""
+    stream = forks.Stream(lambda: _compiled(entry, (observe.GIVEN, *observe.MORE_ROWS)), quiet=True)
+    return {
+        r.plan: r
+        for r in stream.collect(forks.Deadline(deadline_ms))[0]
+        if isinstance(r, Run) and r.plan in observe.RESIZED
+    }
+
+
+def _asks_for_sizes(side: Side) -> bool:
+    """Does the edited code under Dynamo do, for other sizes, what only the original can excuse?"""
+    runs = [run for plan, run in side.compiled.items() if plan in observe.RESIZED]
+    return any(run.error or (run.graphs and run.plan == observe.SIZES_LEARNT) for run in runs)
 
 
 def _entry(entry: Entry, side: Side, outcome: Any, lost: dict[str, forks.Lost]) -> dict[str, Any]:
@@ -115,10 +134,14 @@ def _plans(file: str, files: dict[str, str], request: dict[str, Any]) -> dict[st
     return {} if isinstance(found, forks.Lost) else found
 
 
-def _sides(
-    file: str, files: dict[str, str], request: dict[str, Any], original: bool, plans: dict[str, Any]
-) -> Iterator[Side | str]:
-    """All entries of one side; a text when the file cannot be imported."""
+def _each(
+    file: str,
+    files: dict[str, str],
+    request: dict[str, Any],
+    plans: dict[str, Any],
+    measured: Callable[[Entry, int], Any],
+) -> Iterator[Any]:
+    """What is measured of all entries of one side; a text when the file cannot be imported."""
     observe.start()
     overlay.install(files)
     users_compile.replace()
@@ -127,7 +150,7 @@ def _sides(
     try:
         for entry in inputs.load(file, bool(request.get("train")), plans, fixed=True):
             if wanted is None or entry.name in wanted:
-                yield _measure(entry, original, deadline_ms)
+                yield measured(entry, deadline_ms)
     except inputs.ImportFailure as e:
         yield e.with_line
 
@@ -155,8 +178,8 @@ def run(
     # The job's own deadline ends both: theirs are by entry.
     deadline = forks.Deadline(1 << 31)
     streams = [
-        forks.Stream(lambda: _sides(file, original, request, True, plans)),
-        forks.Stream(lambda: _sides(file, edited, request, False, plans)),
+        forks.Stream(lambda: _each(file, original, request, plans, lambda entry, ms: _measure(entry, True, ms))),
+        forks.Stream(lambda: _each(file, edited, request, plans, lambda entry, ms: _measure(entry, False, ms))),
     ]
     sides: list[list[Side]] = []
     for name, stream in zip(("original", "edited"), streams, strict=True):
@@ -165,5 +188,14 @@ def run(
         if failure is not None:
             return send(judge.refusal(f"running the {name} code failed: {failure}"))
         sides.append([r for r in results if isinstance(r, Side)])
+    asked = {b.entry["name"] for b in sides[1] if _asks_for_sizes(b)}
+    if asked:
+        only = {**request, "entries": sorted(asked)}
+        stream = forks.Stream(
+            lambda: _each(file, original, only, plans, lambda e, ms: (e.name, _compiled_for_sizes(e, ms)))
+        )
+        found = dict(x for x in stream.collect(deadline)[0] if isinstance(x, tuple))
+        for side in sides[0]:
+            side.compiled.update(found.get(side.entry["name"], {}))
     changed = cascade.Lines(original, edited)
     send({"op": "verdict", "verdict": judge.judge(*sides, request.get("safety") or "exact", changed)})
