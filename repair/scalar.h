@@ -1,0 +1,90 @@
+/* A Python number taken out of a tensor without dimensions, and what the program does with it: whether the tensor itself can do the same, to the
+ * last bit.  Private to repair/.  Any thread. */
+#ifndef GG_REPAIR_SCALAR_H
+#define GG_REPAIR_SCALAR_H
+
+#include "repair/syntax.h"
+
+/* How the tensor is handed on: as it is, or in the precision that Python counts in. */
+typedef enum gg__widening { GG__AS_IS, GG__TO_LONG, GG__TO_DOUBLE } gg__widening;
+
+/* What is known of the number at one place. */
+typedef struct gg__scalar {
+    gg__sort sort;          /* GG__SCALAR_INT, GG__SCALAR_FLOAT or GG__SCALAR_BOOL */
+    bool counted;           /* Python has computed with it */
+    double magnitude;       /* bound of an integer; INFINITY when none is known */
+    bool natural, positive; /* not below zero, above zero; either may be NaN */
+} gg__scalar;
+
+enum { GG__MAX_FACTS = 128, GG__MAX_TRACKED = 8 };
+
+typedef struct gg__tracked { /* a local name that holds the number, or one computed from it */
+    gg_str name;
+    uint32_t bound, from; /* where it is bound; where that statement ends */
+    gg__scalar scalar;
+    bool list; /* of such numbers */
+} gg__tracked;
+
+/* One look at all uses.  `in` is the rule's at first, and later one whose facts follow the assignments. */
+typedef struct gg__scalar_uses {
+    gg_rule_input in;
+    gg_site site;
+    gg_break record;
+    gg_fact facts[GG__MAX_FACTS];
+    int64_t shapes[GG__MAX_FACTS][GG__MAX_RANK]; /* of what was learned */
+    gg_str dtype;                                /* of the tensor */
+    gg__widening widening;
+    bool settled;      /* `widening` is what is wanted by all uses; else they are being asked */
+    bool approximate;  /* functions of `math` that differ in the last bit are fine */
+    bool approximated; /* … and there was one */
+    bool on_cpu;
+    bool at_once;   /* the tensor is read where it is taken, and nothing keeps it for gradients */
+    uint32_t count; /* uses by which a tensor gets the number */
+    gg__tracked tracked[GG__MAX_TRACKED];
+    size_t tracked_count;
+    TSNode taken;    /* the expression that becomes the tensor */
+    gg_arena *arena; /* for texts */
+    gg_edits *edits; /* where the uses are rewritten; NULL when only looking */
+} gg__scalar_uses;
+
+/* E.item(), float(E), int(E), bool(E), of a tensor without dimensions. */
+typedef struct gg__extraction {
+    TSNode call, value; /* the whole; E */
+    gg__meta meta;      /* of E */
+    gg__scalar scalar;
+    gg__widening widening; /* what float() of an integer needs */
+    bool truth;            /* bool() of what is no bool */
+} gg__extraction;
+
+/* What the Python number is that `m`, the tensor of the expression `value`, holds; sort GG__UNKNOWN for complex ones. */
+gg__scalar gg__scalar_of(const gg_rule_input *in, gg__meta m, TSNode value);
+bool gg__match_extraction(const gg_rule_input *in, TSNode call, gg__extraction *out);
+
+/* Starts a look.  The record's facts are copied: false when there are too many. */
+bool gg__scalar_uses_init(gg__scalar_uses *u, const gg_rule_input *in, gg_str dtype, gg__widening widening);
+/* Can the tensor take the number's place where `node` is, the expression that has it?  Names that it is assigned to are tracked. */
+bool gg__scalar_use(gg__scalar_uses *u, TSNode node, gg__scalar scalar);
+/* … in a call, scalar.c's part of it in scalar_calls.c: on return true `*node` is the call, whose value is `*scalar`, or `*done`. */
+bool gg__scalar_in_call(gg__scalar_uses *u, TSNode *node, gg__scalar *scalar, bool *done);
+/* … and wherever the tracked names are used behind the statement. */
+bool gg__scalar_follow(gg__scalar_uses *u, TSNode statement);
+/* Tracks a name bound by this identifier, used from a byte on. */
+bool gg__scalar_track(gg__scalar_uses *u, TSNode identifier, uint32_t from, gg__scalar scalar, bool list);
+
+/* For scalar_calls.c: wants a precision; takes the number in by `op`, one of + - * / < and = (which converts to `other`'s dtype). */
+bool gg__scalar_want(gg__scalar_uses *u, gg__widening widening);
+bool gg__scalar_meets(gg__scalar_uses *u, gg__scalar scalar, gg__meta other, char op);
+bool gg__literal_value(const gg_tree *tree, TSNode node, double *out); /* of a number as it is written, with its sign */
+
+/* `E.detach()` and what is needed to keep it: text for the tensor that takes the number's place.  `at_once`: nobody keeps it. */
+gg_str gg__tensor_text(const gg_rule_input *in, const gg__extraction *e, gg__widening widening, bool at_once,
+                       gg_arena *arena);
+bool gg__facts_on_cpu(const gg_rule_input *in);
+/* Is the value of the expression never below zero, as far as its operations tell?  NaN is allowed. */
+bool gg__is_natural(const gg_rule_input *in, TSNode node);
+
+/* All of it, for the number at the site.  Exact; or `approximate`, where a function of `math` differs in the last bit: each refuses what the
+ * other can do.  With `edits`, adds them (texts in `arena`); both may be NULL. */
+bool gg__take_scalar(const gg_rule_input *in, bool approximate, TSNode *out_node, gg_arena *arena, gg_edits *edits);
+
+#endif

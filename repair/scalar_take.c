@@ -1,0 +1,64 @@
+/* The whole look at a number that is taken out of a tensor: what the rules of that family share.  See scalar.h. */
+#include "repair/scalar.h"
+
+static bool is_math_function(const gg_rule_input *in, TSNode call) {
+    TSNode function = gg__field(call, "function");
+    gg_str math = gg__module_alias(in->tree, call, "math");
+    return gg_node_is(function, "attribute") && math.len &&
+           gg_str_equal(gg__text(in->tree, gg__field(function, "object")), math) &&
+           gg_node_is(gg__field(call, "arguments"), "argument_list") &&
+           gg__child_count(gg__field(call, "arguments")) == 1;
+}
+
+/* The call at the site: one that is a number, or math.f(E), which makes one of the tensor. */
+static bool find(const gg_rule_input *in, gg__extraction *out) {
+    TSNode at = gg_node_at(in->tree, in->span);
+    while (!ts_node_is_null(at) && !gg_node_is(at, "call")) at = gg__parent(at);
+    if (ts_node_is_null(at)) return false;
+    if (gg__match_extraction(in, at, out)) return true;
+    if (!is_math_function(in, at)) return false;
+    out->call = out->value = gg__child(gg__field(at, "arguments"), 0);
+    out->meta = gg__infer(in, out->value);
+    if (out->meta.sort != GG__TENSOR || out->meta.rank != 0 || out->meta.vague) return false;
+    out->scalar = gg__scalar_of(in, out->meta, out->value);
+    return out->scalar.sort != GG__UNKNOWN;
+}
+
+/* One look at all uses; with `edits`, also at how they are written. */
+static bool look(gg__scalar_uses *u, const gg__extraction *e) {
+    TSNode statement = gg__statement(e->call);
+    return gg__scalar_use(u, e->call, e->scalar) && (u->tracked_count == 0 || gg__scalar_follow(u, statement)) &&
+           u->count > 0;
+}
+
+static bool take(const gg_rule_input *in, bool approximate, TSNode *out_node, gg_arena *arena, gg_edits *edits) {
+    gg__extraction e;
+    gg__scalar_uses asked, settled;
+    if (in->site->first == NULL || !find(in, &e) || gg__has_comment(in->tree, gg_node_span(e.call))) return false;
+    gg_str dtype = e.truth ? GG_STR("torch.bool") : e.meta.dtype;
+    if (!gg__scalar_uses_init(&asked, in, dtype, e.widening)) return false;
+    asked.approximate = approximate;
+    asked.arena = arena;
+    if (!look(&asked, &e) || asked.approximated != approximate) return false;
+    if (!gg__scalar_uses_init(&settled, in, dtype, asked.widening)) return false;
+    settled.settled = true;
+    settled.approximate = approximate;
+    settled.taken = e.call;
+    settled.arena = arena;
+    settled.edits = edits;
+    if (!look(&settled, &e)) return false;
+    *out_node = e.call;
+    if (edits)
+        gg_edits_add(edits, gg_node_span(e.call), gg__tensor_text(in, &e, settled.widening, settled.at_once, arena));
+    return true;
+}
+
+bool gg__take_scalar(const gg_rule_input *in, bool approximate, TSNode *out_node, gg_arena *arena, gg_edits *edits) {
+    bool id = gg_str_is(in->site->id, "GB0124") || gg_str_is(in->site->id, "GB0033");
+    if (!id) return false;
+    if (arena) return take(in, approximate, out_node, arena, edits);
+    gg_arena *own = gg_arena_new(); /* the texts of edits that nobody asked for */
+    bool taken = take(in, approximate, out_node, own, NULL);
+    gg_arena_free(own);
+    return taken;
+}
