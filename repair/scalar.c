@@ -5,6 +5,8 @@
  * where it meets one of its kind that has some, so there it does what the number does. */
 #include "repair/scalar.h"
 
+#include "repair/infer.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,10 +14,6 @@
 enum { MAX_DIGITS = 15 };            /* of a literal: a double holds it */
 static const double exact = 0x1p53;  /* a double holds every integer up to here */
 static const double memory = 0x1p47; /* no tensor has more elements */
-
-static bool is_bool(gg_str dtype) {
-    return gg_str_is(dtype, "torch.bool");
-}
 
 /* Bits of an integer dtype that are for its value; 0 when it is none. */
 static int bits_of(gg_str dtype) {
@@ -50,13 +48,13 @@ static bool is_counting(const gg_rule_input *in, TSNode node) {
     TSNode function = gg__field(node, "function");
     gg_str name = gg__text(in->tree, gg__field(function, "attribute"));
     if (gg_str_is(name, "argmax") || gg_str_is(name, "argmin") || gg_str_is(name, "count_nonzero")) return true;
-    return gg_str_is(name, "sum") && is_bool(gg__infer(in, gg__field(function, "object")).dtype);
+    return gg_str_is(name, "sum") && gg__is_bool(gg__infer(in, gg__field(function, "object")).dtype);
 }
 
 gg__scalar gg__scalar_of(const gg_rule_input *in, gg__meta m, TSNode value) {
     gg__scalar s = {.magnitude = INFINITY, .natural = gg__is_natural(in, value)};
     int bits = bits_of(m.dtype);
-    if (is_bool(m.dtype)) {
+    if (gg__is_bool(m.dtype)) {
         s.sort = GG__SCALAR_BOOL;
         s.magnitude = 1;
     } else if (bits) {
@@ -161,10 +159,10 @@ static gg_str dtype_now(const gg__scalar_uses *u) {
 /* Does an integer or bool, taken in by `op`, leave the other's dtype and get its value? */
 static bool meets_whole(const gg__scalar_uses *u, gg__scalar s, gg__meta other, char op) {
     gg_str dtype = dtype_now(u);
-    if (is_bool(dtype) && op != '+' && op != '*') return false;
+    if (gg__is_bool(dtype) && op != '+' && op != '*') return false;
     if (gg__is_floating(other.dtype)) return !s.counted || s.magnitude <= exact;
     if (gg__is_floating(dtype)) return false; /* it would promote */
-    if (is_bool(other.dtype))
+    if (gg__is_bool(other.dtype))
         return gg_str_is(dtype, "torch.int64") && s.sort == GG__SCALAR_INT && (op == '+' || op == '*');
     int bits = bits_of(other.dtype);
     return bits &&
@@ -178,7 +176,8 @@ bool gg__scalar_meets(gg__scalar_uses *u, gg__scalar s, gg__meta other, char op)
     gg_str dtype = dtype_now(u);
     bool same = gg_str_equal(dtype, other.dtype), floating = s.sort == GG__SCALAR_FLOAT;
     if (op == '=') return same;
-    if (other.rank == 0 && !same) return false;
+    bool widened = floating && gg_str_is(other.dtype, "torch.float64"); /* a double holds every float */
+    if (other.rank == 0 && !same && !widened) return false;
     if (gg__is_half(other.dtype) && (!same || s.counted)) return false;
     return floating ? gg__is_floating(other.dtype) : meets_whole(u, s, other, op);
 }
@@ -303,8 +302,9 @@ static bool in_augmented(gg__scalar_uses *u, TSNode statement, TSNode use, gg__s
     TSNode left = gg__field(statement, "left");
     gg__meta target = gg__infer(&u->in, left);
     if (op.len != 2 || memchr("+-*/", op.ptr[0], 4) == NULL || (op.ptr[0] == '/' && !u->on_cpu)) return false;
-    return ts_node_eq(gg__field(statement, "right"), use) && gg_node_is(left, "identifier") && !is_bool(target.dtype) &&
-           (op.ptr[0] != '/' || gg__is_floating(target.dtype)) && gg__scalar_meets(u, s, target, op.ptr[0]);
+    return ts_node_eq(gg__field(statement, "right"), use) && gg_node_is(left, "identifier") &&
+           !gg__is_bool(target.dtype) && (op.ptr[0] != '/' || gg__is_floating(target.dtype)) &&
+           gg__scalar_meets(u, s, target, op.ptr[0]);
 }
 
 /* The name that a right side's value goes to: `a = v`, `a, b = v, w`; null when that is another thing. */
