@@ -1,95 +1,171 @@
-/* GG004 tensor-assert: Dynamo traces `assert t` and `assert t, "text"`, but no compound condition and no computed message.
- * Offers: an `and` of conditions as one assert each; otherwise, and for an `if` that only raises, torch._assert_async while compiling and the
- * author's own check otherwise.  Refuses: unless the condition is proven a 0-d bool tensor (where that is needed), and
- * where code around it may catch the exception.
- * Safety: effects (under compile a failed check raises RuntimeError, on CUDA later).  Page: docs/rules/GG004.md */
-#include "repair/syntax.h"
+/* GG004 tensor-assert: an `if` that only raises, and an assert whose message is computed, bring a condition to Python.
+ * Offers: torch._assert_async while compiling, and the author's own check otherwise: for an arm of an `if` that only raises, for assert and
+ * torch._assert.  Refuses: unless the condition is proven to be a number as a tensor, and where code around it may catch the exception.
+ * Safety: effects (under compile a failed check raises RuntimeError, on CUDA later).  Page: docs/rules/GG004.md
+ *
+ * DESIGN  What is known without a tensor stays in Python: `if x is None or x.isnan().any()` asserts only where `x is None` is false, and
+ * goes on to the author's own check where it is true. */
+#include "repair/truth.h"
+
+typedef struct validation {
+    TSNode statement, condition, message; /* message may be null */
+    TSNode raise;                         /* null: assert or torch._assert */
+    TSNode clause;                        /* the elif that raises; null otherwise */
+    bool raises_when_true;
+    bool goes_on; /* other arms follow: they are what happens where the check holds */
+} validation;
 
 static bool covers(TSNode node, gg_span span) {
     return !ts_node_is_null(node) && ts_node_start_byte(node) <= span.start && span.end <= ts_node_end_byte(node);
 }
 
-/* A string without interpolation or concatenation of such; missing counts as plain. */
-static bool plain_message(const gg_tree *tree, TSNode message) {
-    if (ts_node_is_null(message)) return true;
-    if (!gg_node_is(message, "string")) return false;
-    for (uint32_t i = 0; i < gg__child_count(message); i++)
-        if (gg_node_is(gg__child(message, i), "interpolation")) return false;
-    return gg__text(tree, message).ptr[0] == '"' || gg__text(tree, message).ptr[0] == '\'';
+/* The raise that a block ends in; null node when it does anything else but say something, or make what is raised. */
+static TSNode only_raise(const gg_rule_input *in, TSNode block) {
+    TSNode last = {0};
+    for (uint32_t i = 0; i < gg__child_count(block); i++) {
+        TSNode child = gg__child(block, i), inner = gg__child(child, 0);
+        if (gg_node_is(child, "comment")) continue;
+        bool makes = gg_node_is(child, "expression_statement") && gg_node_is(inner, "assignment") &&
+                     gg_node_is(gg__field(inner, "left"), "identifier") &&
+                     gg__is_harmless(in->tree, gg__field(inner, "right"));
+        if (!ts_node_is_null(last) && !gg__is_diagnostic(in, last) && !gg_node_is(gg__child(last, 0), "assignment"))
+            return (TSNode){0};
+        if (!makes && !gg__is_diagnostic(in, child) && !gg_node_is(child, "raise_statement")) return (TSNode){0};
+        last = child;
+    }
+    return gg_node_is(last, "raise_statement") && gg__child_count(last) == 1 ? last : (TSNode){0};
 }
 
-static TSNode message_of(TSNode statement) {
-    return gg__child_count(statement) > 1 ? gg__child(statement, 1) : (TSNode){0};
+static bool match_if(const gg_rule_input *in, validation *v) {
+    TSNode statement = v->statement, alternative = gg__field(statement, "alternative");
+    TSNode last = gg__child(statement, gg__child_count(statement) - 1);
+    v->raises_when_true = true;
+    v->condition = gg__field(statement, "condition");
+    if (covers(v->condition, in->span)) {
+        v->goes_on = !ts_node_is_null(alternative);
+        v->raise = only_raise(in, gg__field(statement, "consequence"));
+        if (!ts_node_is_null(v->raise)) return true;
+        v->raises_when_true = false; /* `if holds: … else: raise` */
+        v->raise = gg_node_is(alternative, "else_clause") ? only_raise(in, gg__field(alternative, "body")) : v->raise;
+        return !ts_node_is_null(v->raise);
+    }
+    v->condition = gg__field(last, "condition"); /* `elif fails: raise`, and no arm behind it */
+    v->clause = last;
+    v->raise = only_raise(in, gg__field(last, "consequence"));
+    return gg_node_is(last, "elif_clause") && covers(v->condition, in->span) && !ts_node_is_null(v->raise);
 }
 
-static bool is_and(const gg_tree *tree, TSNode node) {
-    return gg_node_is(node, "boolean_operator") && gg_str_is(gg__text(tree, gg__field(node, "operator")), "and");
+static bool match(const gg_rule_input *in, validation *v) {
+    TSNode statement = gg__statement(gg_node_at(in->tree, in->span)), call = gg__child(statement, 0);
+    *v = (validation){.statement = statement};
+    if (gg_node_is(statement, "assert_statement")) {
+        v->condition = gg__child(statement, 0);
+        v->message = gg__message_of(statement);
+        return !gg__is_plain_message(in->tree, v->message) || !gg__is_condition(gg__infer(in, v->condition));
+    }
+    if (gg_node_is(statement, "if_statement")) return match_if(in, v);
+    if (!gg_node_is(statement, "expression_statement") || !gg_node_is(call, "call") ||
+        !gg__refers_to(in->tree, gg__field(call, "function"), "torch._assert"))
+        return false;
+    TSNode arguments = gg__field(call, "arguments");
+    v->condition = gg__child(arguments, 0);
+    v->message = gg__child(arguments, 1);
+    return gg__child_count(arguments) == 2 && !gg_node_is(v->condition, "keyword_argument") &&
+           !gg_node_is(v->message, "keyword_argument");
 }
 
-/* The raise an `if` consists of; null node when it does anything else. */
-static TSNode only_raise(TSNode statement) {
-    if (!gg_node_is(statement, "if_statement") || !ts_node_is_null(gg__field(statement, "alternative")))
-        return (TSNode){0};
-    TSNode raise = gg__only_statement(gg__field(statement, "consequence"));
-    return gg_node_is(raise, "raise_statement") && gg__child_count(raise) == 1 ? raise : (TSNode){0};
+/* ---- what must hold ------------------------------------------------------------------------------------------------------ */
+
+enum { MAX_OPERANDS = 32 };
+
+typedef struct demand {
+    gg_str when;  /* Python: the assert is for where this is true; empty: always */
+    gg_str holds; /* a tensor; empty when not known */
+} demand;
+
+/* The operands of a row of the same operator, in order; one when it is none. */
+static size_t operands_of(const gg_tree *tree, TSNode node, TSNode out[MAX_OPERANDS]) {
+    gg_str op = gg__text(tree, gg__field(node, "operator"));
+    TSNode reversed[MAX_OPERANDS];
+    size_t count = 0;
+    while (gg_node_is(node, "boolean_operator") && gg_str_equal(gg__text(tree, gg__field(node, "operator")), op) &&
+           count < MAX_OPERANDS - 1) {
+        reversed[count++] = gg__field(node, "right");
+        node = gg__strip_parentheses(gg__field(node, "left"));
+    }
+    reversed[count++] = node;
+    for (size_t i = 0; i < count; i++) out[i] = reversed[count - 1 - i];
+    return count;
 }
 
-static bool is_not_of_condition(const gg_rule_input *in, TSNode node) {
-    return gg_node_is(node, "not_operator") && gg__is_condition(gg__infer(in, gg__field(node, "argument")));
+/* `known and tensor`, `known or tensor`: what is known without a tensor comes first, and is asked again by the author's own check. */
+static demand split(const gg_rule_input *in, TSNode condition, gg_str torch, gg_arena *arena) {
+    TSNode operands[MAX_OPERANDS];
+    size_t count = operands_of(in->tree, condition, operands), known = 0;
+    bool both = gg__is_and(in->tree, condition);
+    demand d = {0};
+    while (known < count && !gg__has_truth(in, operands[known]) && gg__is_harmless(in->tree, operands[known])) known++;
+    if (known == 0 || known == count) return d;
+    for (size_t i = known; i < count; i++) {
+        gg_str one = gg__truth(in, operands[i], false, torch, arena);
+        if (one.len == 0) return (demand){0};
+        bool single = known + 1 == count;
+        d.holds = gg_arena_printf(arena, "%.*s%s%s%.*s%s", GG_STR_ARG(d.holds),
+                                  i == known ? ""
+                                  : both     ? " & "
+                                             : " | ",
+                                  single ? "" : "(", GG_STR_ARG(one), single ? "" : ")");
+    }
+    gg_span span = {ts_node_start_byte(operands[0]), ts_node_end_byte(operands[known - 1])};
+    gg_str when = gg_text_slice(gg_tree_text(in->tree), span);
+    bool wrap = known > 1 || gg__needs_parentheses(gg__strip_parentheses(operands[0]));
+    if (gg__has_comment(in->tree, span)) return (demand){0};
+    d.when = both && !wrap ? when : gg_arena_printf(arena, "%s(%.*s)", both ? "" : "not ", GG_STR_ARG(when));
+    d.holds = gg_arena_printf(arena, "%.*s.logical_not(%.*s)", GG_STR_ARG(torch), GG_STR_ARG(d.holds));
+    return d;
 }
 
-static bool provable(const gg_rule_input *in, TSNode condition) {
-    condition = gg__strip_parentheses(condition);
-    return gg__is_condition(gg__infer(in, condition)) || is_not_of_condition(in, condition);
+static demand demand_of(const gg_rule_input *in, const validation *v, gg_str torch, gg_arena *arena) {
+    TSNode condition = gg__strip_parentheses(v->condition), inner = condition;
+    demand d = {.holds = gg__truth(in, condition, v->raises_when_true, torch, arena)};
+    gg__equality equal;
+    if (d.holds.len || gg__has_comment(in->tree, gg_node_span(condition))) return d;
+    if (v->raises_when_true && gg_node_is(inner, "not_operator"))
+        inner = gg__strip_parentheses(gg__field(inner, "argument"));
+    bool asks = v->raises_when_true != ts_node_eq(inner, condition); /* fails unless they are equal */
+    if (asks && !v->goes_on && gg__is_equality(in, inner, arena, &equal)) return (demand){equal.shapes, equal.elements};
+    bool joins = gg__is_and(in->tree, condition) || (!v->goes_on && gg_node_is(condition, "boolean_operator"));
+    return v->raises_when_true && joins ? split(in, condition, torch, arena) : d;
+}
+
+/* Is there a case for compiling already? */
+static bool is_told_apart(const gg_tree *tree, TSNode statement) {
+    for (TSNode at = statement; !ts_node_is_null(at) && !gg_node_is(at, "function_definition"); at = gg__parent(at)) {
+        if (!gg_node_is(at, "if_statement")) continue;
+        for (uint32_t i = 0; i < gg__child_count(at); i++) {
+            TSNode arm = gg__child(at, i), test = gg_node_is(arm, "elif_clause") ? gg__field(arm, "condition") : arm;
+            if (!gg_node_is(test, "block") && !gg_node_is(test, "else_clause") &&
+                gg_str_contains(gg__text(tree, test), GG_STR("is_compiling()")))
+                return true;
+        }
+    }
+    return false;
 }
 
 static bool check(const gg_rule_input *in, gg_rule_match *out) {
-    TSNode statement = gg__statement(gg_node_at(in->tree, in->span));
-    out->node = statement;
-    if (ts_node_is_null(statement) || !gg__alone_on_line(in->tree, statement) || gg__is_watched(in->tree, statement))
+    validation v;
+    if (ts_node_is_null(gg__statement(gg_node_at(in->tree, in->span))) || !match(in, &v)) return false;
+    out->node = v.statement;
+    if (!gg__alone_on_line(in->tree, v.statement) || gg__is_watched(in->tree, v.statement) ||
+        is_told_apart(in->tree, v.statement) || !gg__can_name(in->tree, v.statement, "torch"))
         return false;
-    if (gg_node_is(statement, "assert_statement")) {
-        TSNode condition = gg__strip_parentheses(gg__child(statement, 0));
-        TSNode message = message_of(statement);
-        if (!covers(statement, in->span)) return false;
-        if (is_and(in->tree, condition)) return plain_message(in->tree, message);
-        if (!gg__can_name(in->tree, statement, "torch")) return false;
-        return (is_not_of_condition(in, condition) || !plain_message(in->tree, message)) && provable(in, condition);
-    }
-    TSNode condition = gg__field(statement, "condition");
-    return gg__can_name(in->tree, statement, "torch") && !ts_node_is_null(only_raise(statement)) &&
-           covers(condition, in->span) && provable(in, condition);
+    gg_arena *arena = gg_arena_new();
+    bool known = demand_of(in, &v, GG_STR("torch"), arena).holds.len > 0;
+    gg_arena_free(arena);
+    return known;
 }
 
-/* `assert a and b and c, m` → one assert per operand: evaluated in the same order, each only when those before hold. */
-static void split(const gg_rule_input *in, TSNode statement, gg_arena *arena, gg_edits *out) {
-    TSNode operands[32], node = gg__strip_parentheses(gg__child(statement, 0));
-    size_t count = 0;
-    while (is_and(in->tree, node) && count < GG_COUNT(operands) - 2) { /* left-associative: operands come last first */
-        operands[count++] = gg__field(node, "right");
-        node = gg__strip_parentheses(gg__field(node, "left"));
-    }
-    operands[count++] = node;
-    TSNode message = message_of(statement);
-    gg_str tail = ts_node_is_null(message) ? GG_STR_NULL
-                                           : gg_arena_printf(arena, ", %.*s", GG_STR_ARG(gg__text(in->tree, message)));
-    gg_str indent = gg__indent(in->tree, ts_node_start_byte(statement)), newline = gg__newline(in->tree);
-    gg_buf text;
-    gg_buf_init(&text, GG_MAX_DOCUMENT_BYTES);
-    operands[count] = message;
-    gg_buf_append(&text, gg__comments(in->tree, gg_node_span(statement), operands, count + 1, arena));
-    for (size_t i = count; i-- > 0;) {
-        TSNode inner = gg__strip_parentheses(operands[i]);
-        gg_str operand = gg__text(in->tree, inner);
-        bool wrap = gg_str_contains(operand, GG_STR("\n")) || gg_node_is(inner, "named_expression") ||
-                    gg_node_is(inner, "yield");
-        gg_buf_printf(&text, "assert %s%.*s%s%.*s", wrap ? "(" : "", GG_STR_ARG(operand), wrap ? ")" : "",
-                      GG_STR_ARG(tail));
-        if (i > 0) gg_buf_printf(&text, "%.*s%.*s", GG_STR_ARG(newline), GG_STR_ARG(indent));
-    }
-    gg_edits_add(out, gg_node_span(statement), gg_arena_str(arena, gg_buf_str(&text)));
-    gg_buf_clear(&text);
-}
+/* ---- the message --------------------------------------------------------------------------------------------------------- */
 
 /* Source of a string's inside, for a string in double quotes on one line.  Escapes stay as the author wrote them; in a raw string a backslash
  * is itself. */
@@ -105,21 +181,45 @@ static void append_content(gg_buf *out, gg_str content, bool raw) {
     }
 }
 
-/* A constant for the asynchronous assert: the literal parts of the author's message. */
-static gg_str constant_message(const gg_tree *tree, TSNode message, gg_arena *arena) {
+static void append_string(gg_buf *out, const gg_tree *tree, TSNode string) {
+    gg_str prefix = gg__text(tree, ts_node_child(string, 0)); /* f", r', … */
+    bool raw = gg_str_contains(prefix, GG_STR("r")) || gg_str_contains(prefix, GG_STR("R"));
+    for (uint32_t i = 0; i < gg__child_count(string); i++) {
+        TSNode part = gg__child(string, i);
+        if (gg_node_is(part, "interpolation")) gg_buf_append_z(out, "...");
+        if (gg_node_is(part, "string_content")) append_content(out, gg__text(tree, part), raw);
+    }
+}
+
+/* The string behind `"…" % x`, `"…".format(x)`, and a name that the raising block gives it. */
+static TSNode template_of(const gg_tree *tree, TSNode message, TSNode raise) {
+    if (gg_node_is(message, "identifier"))
+        for (TSNode at = ts_node_prev_named_sibling(raise); !ts_node_is_null(at); at = ts_node_prev_named_sibling(at)) {
+            TSNode assignment = gg__child(at, 0);
+            if (!gg_str_equal(gg__text(tree, gg__field(assignment, "left")), gg__text(tree, message))) continue;
+            message = gg__field(assignment, "right");
+            break;
+        }
+    message = gg__strip_parentheses(message);
+    if (gg_node_is(message, "call")) message = gg__field(gg__field(message, "function"), "object");
+    if (gg_node_is(message, "binary_operator") && gg_str_is(gg__text(tree, gg__field(message, "operator")), "%"))
+        message = gg__field(message, "left");
+    return gg__strip_parentheses(message);
+}
+
+/* A constant for the asynchronous assert: the literal parts of the author's message, else the exception's name. */
+static gg_str constant_message(const gg_tree *tree, const validation *v, gg_arena *arena) {
+    TSNode raised = gg__child(v->raise, 0), arguments = gg__field(raised, "arguments");
+    TSNode message = ts_node_is_null(v->raise) ? v->message : gg__child(arguments, 0);
+    message = template_of(tree, message, v->raise);
     gg_buf text;
     gg_buf_init(&text, 4096);
     gg_buf_append_char(&text, '"');
-    if (gg_node_is(message, "string")) {
-        gg_str prefix = gg__text(tree, ts_node_child(message, 0)); /* f", r', … */
-        bool raw = gg_str_contains(prefix, GG_STR("r")) || gg_str_contains(prefix, GG_STR("R"));
-        for (uint32_t i = 0; i < gg__child_count(message); i++) {
-            TSNode part = gg__child(message, i);
-            if (gg_node_is(part, "interpolation")) gg_buf_append_z(&text, "...");
-            if (!gg_node_is(part, "string_content")) continue;
-            append_content(&text, gg__text(tree, part), raw);
-        }
-    }
+    if (gg_node_is(message, "string")) append_string(&text, tree, message);
+    for (uint32_t i = 0; gg_node_is(message, "concatenated_string") && i < gg__child_count(message); i++)
+        if (gg_node_is(gg__child(message, i), "string")) append_string(&text, tree, gg__child(message, i));
+    TSNode name = gg_node_is(raised, "call") ? gg__field(raised, "function") : raised;
+    if (text.len == 1 && gg_node_is(name, "identifier")) gg_buf_append(&text, gg__text(tree, name));
     if (text.len == 1) gg_buf_append_z(&text, "the check failed");
     gg_buf_append_char(&text, '"');
     gg_str out = text.overflow ? GG_STR("\"the check failed\"") : gg_arena_str(arena, gg_buf_str(&text));
@@ -127,50 +227,44 @@ static gg_str constant_message(const gg_tree *tree, TSNode message, gg_arena *ar
     return out;
 }
 
-static TSNode first_argument_of_raise(TSNode raise) {
-    TSNode call = gg__child(raise, 0);
-    TSNode arguments = gg_node_is(call, "call") ? gg__field(call, "arguments") : (TSNode){0};
-    return !ts_node_is_null(arguments) && gg__child_count(arguments) ? gg__child(arguments, 0) : (TSNode){0};
+/* ---- the edit ------------------------------------------------------------------------------------------------------------ */
+
+/* `if c` → `if not compiling and c`, or `if compiling or c` */
+static void guard(const gg_rule_input *in, const validation *v, gg_str compiling, gg_arena *arena, gg_edits *out) {
+    gg_span span = gg_node_span(v->condition);
+    bool is_or = gg_node_is(v->condition, "boolean_operator") && !gg__is_and(in->tree, v->condition);
+    bool wrap =
+        v->raises_when_true ? gg__needs_parentheses(v->condition) : gg__needs_parentheses(v->condition) && !is_or;
+    bool touches = ts_node_end_byte(ts_node_prev_sibling(v->condition)) == span.start; /* `if(x):` */
+    gg_edits_add(out, (gg_span){span.start, span.start},
+                 gg_arena_printf(arena, v->raises_when_true ? "%snot %.*s and %s" : "%s%.*s or %s", touches ? " " : "",
+                                 GG_STR_ARG(compiling), wrap ? "(" : ""));
+    if (wrap) gg_edits_add(out, (gg_span){span.end, span.end}, GG_STR(")"));
 }
 
-/* What must hold, as tensor text: the assert's condition, or the negation of the `if`'s. */
-static gg_str must_hold(const gg_rule_input *in, TSNode condition, bool raises_when_true, gg_str torch,
-                        gg_arena *arena) {
-    condition = gg__strip_parentheses(condition);
-    bool negate = raises_when_true;
-    while (gg_node_is(condition, "not_operator")) {
-        condition = gg__strip_parentheses(gg__field(condition, "argument"));
-        negate = !negate;
-    }
-    gg_str text = gg__text(in->tree, condition);
-    if (!negate) return text;
-    return gg_arena_printf(arena, "%.*s.logical_not(%.*s)", GG_STR_ARG(torch), GG_STR_ARG(text));
-}
-
-static int edit(const gg_rule_input *in, const gg_rule_match *match, gg_arena *arena, gg_edits *out, gg_error *err) {
-    (void)err;
-    TSNode statement = match->node, raise = only_raise(statement);
-    TSNode condition = ts_node_is_null(raise) ? gg__child(statement, 0) : gg__field(statement, "condition");
-    if (ts_node_is_null(raise) && is_and(in->tree, gg__strip_parentheses(condition))) {
-        split(in, statement, arena, out);
-        return 0;
-    }
-    gg_str torch = gg__require_module(in->tree, statement, "torch", arena, out);
-    gg_str holds = must_hold(in, condition, !ts_node_is_null(raise), torch, arena);
-    TSNode said = ts_node_is_null(raise) ? message_of(statement) : first_argument_of_raise(raise);
-    gg_str message = constant_message(in->tree, said, arena);
-    gg_str indent = gg__indent(in->tree, ts_node_start_byte(statement)), unit = gg__indent_unit(in->tree),
-           newline = gg__newline(in->tree);
-    gg_str head =
-        gg_arena_printf(arena, "if %.*s.compiler.is_compiling():%.*s%.*s%.*s%.*s._assert_async(%.*s, %.*s)%.*s%.*s",
-                        GG_STR_ARG(torch), GG_STR_ARG(newline), GG_STR_ARG(indent), GG_STR_ARG(unit), GG_STR_ARG(torch),
-                        GG_STR_ARG(holds), GG_STR_ARG(message), GG_STR_ARG(newline), GG_STR_ARG(indent));
-    uint32_t start = ts_node_start_byte(statement);
-    if (!ts_node_is_null(raise)) /* the author's `if` becomes the `elif` */
-        head = gg_arena_printf(arena, "%.*sel", GG_STR_ARG(head));
-    else
+static int edit(const gg_rule_input *in, const gg_rule_match *found, gg_arena *arena, gg_edits *out, gg_error *err) {
+    validation v;
+    (void)found;
+    if (!match(in, &v)) return gg_fail(err, GG_ENOMATCH, "this is no check");
+    gg_str torch = gg__require_module(in->tree, v.statement, "torch", arena, out);
+    demand d = demand_of(in, &v, torch, arena);
+    gg_str message = constant_message(in->tree, &v, arena), newline = gg__newline(in->tree);
+    gg_str compiling = gg_arena_printf(arena, "%.*s.compiler.is_compiling()", GG_STR_ARG(torch));
+    uint32_t start = ts_node_start_byte(ts_node_is_null(v.clause) ? v.statement : v.clause);
+    gg_str indent = gg__indent(in->tree, start), unit = gg__indent_unit(in->tree);
+    gg_str head = gg_arena_printf(arena, "if %.*s%s%.*s:%.*s%.*s%.*s%.*s._assert_async(%.*s, %.*s)%.*s%.*s",
+                                  GG_STR_ARG(compiling), d.when.len ? " and " : "", GG_STR_ARG(d.when),
+                                  GG_STR_ARG(newline), GG_STR_ARG(indent), GG_STR_ARG(unit), GG_STR_ARG(torch),
+                                  GG_STR_ARG(d.holds), GG_STR_ARG(message), GG_STR_ARG(newline), GG_STR_ARG(indent));
+    if (ts_node_is_null(v.raise)) /* the author's assert goes into the `else` */
         head = gg_arena_printf(arena, "%.*selse:%.*s%.*s%.*s", GG_STR_ARG(head), GG_STR_ARG(newline),
                                GG_STR_ARG(indent), GG_STR_ARG(unit));
+    else if (!ts_node_is_null(v.clause))
+        head = gg_arena_printf(arena, "el%.*s", GG_STR_ARG(head));
+    else if (v.goes_on)
+        guard(in, &v, compiling, arena, out);
+    else /* the author's `if` becomes the `elif` */
+        head = gg_arena_printf(arena, "%.*sel", GG_STR_ARG(head));
     gg_edits_add(out, (gg_span){start, start}, head);
     return 0;
 }

@@ -57,6 +57,20 @@ CASES = [
         "gradient",
         args="(torch.randn(4, requires_grad=True),)",
     ),
+    Case(
+        "an assert that fails for some values",
+        F + "    assert torch.isfinite(h).all() and (h < 1e30).all(), 'no'\n    return h\n",
+        F + "    assert torch.isfinite(h).all(), 'no'\n    assert (h < 1e30).all(), 'no'\n    return h\n",
+    ),
+    Case(
+        "an assert that fails with other words",
+        F + "    assert torch.isfinite(h).all() and (h < 1e30).all(), 'no'\n    return h\n",
+        F
+        + "    if torch.compiler.is_compiling():\n        torch._assert_async(torch.isfinite(h).all(), 'yes')\n"
+        + "        torch._assert_async((h < 1e30).all(), 'yes')\n    else:\n"
+        + "        assert torch.isfinite(h).all() and (h < 1e30).all(), 'no'\n    return h\n",
+        "raises AssertionError: no, the edited code raises RuntimeError: yes",
+    ),
     Case("item as tensor", "def f(x):\n    return x * x.mean().item()\n", "def f(x):\n    return x * x.mean().detach()\n"),
     Case(
         "zero division",

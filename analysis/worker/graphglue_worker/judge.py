@@ -184,6 +184,7 @@ def _compare_runs(x: Run, y: Run, safety: str, compiled: bool, was: Run | None, 
     waived = compiled and safety == "effects"
     if x.error or y.error:
         same_type = bool(x.error and y.error and y.error[0] in (x.error[0], was and was.error and was.error[0]))
+        same_type = same_type or (compiled and _is_assert(x.error, y.error))
         if not (same_type and (compiled or x.error == y.error) or waived and x.error and y.error):
             said = [e and f"{e[0]}: {e[1].strip()[:120]}" for e in (x.error, y.error)]
             return [(f"the original {_raises(said[0])}, the edited code {_raises(said[1])}", "error")]
@@ -208,6 +209,13 @@ def _compare_runs(x: Run, y: Run, safety: str, compiled: bool, was: Run | None, 
         if p != q and known and not (was and was.held.get(name) == q):
             found.append((f"{name} after the call differs", "different"))
     return found
+
+
+def _is_assert(was: tuple[str, str] | None, error: tuple[str, str] | None) -> bool:
+    """Is the second what Dynamo makes of the first, a failed assert on a tensor?  It does so with the author's own asserts too."""
+    if not was or not error or (was[0], error[0]) != ("AssertionError", "RuntimeError"):
+        return False
+    return error[1].strip() == (was[1].strip() or "assertion error")
 
 
 def _raises(said: str | None) -> str:
