@@ -79,7 +79,7 @@ static const struct {
     {"softplus", 0, 0},
 };
 
-static value look(gg__elements *e, TSNode node);
+static value look(gg__masked *e, TSNode node);
 
 static bool is_bool(gg_str dtype) {
     return gg_str_is(dtype, "torch.bool");
@@ -92,7 +92,7 @@ static bool same_sizes(gg__meta a, gg__meta b) {
     return true;
 }
 
-static value of_item(gg__elements *e, const gg__item *item) {
+static value of_item(gg__masked *e, const gg__item *item) {
     const gg_tree *tree = e->in->tree;
     if (ts_node_is_null(e->item.mask)) e->item = *item;
     bool alike = gg_str_equal(gg__text(tree, item->mask), gg__text(tree, e->item.mask)) &&
@@ -100,7 +100,7 @@ static value of_item(gg__elements *e, const gg__item *item) {
     return alike ? (value){.kind = ITEMS, .dtype = item->of.dtype, .affine = true} : nothing;
 }
 
-static bool is_bare(gg__elements *e, TSNode node) {
+static bool is_bare(gg__masked *e, TSNode node) {
     gg__item item;
     return gg__masked_item(e->in, gg__strip_parentheses(node), &item);
 }
@@ -118,7 +118,7 @@ static value together(value a, value b) {
     return items;
 }
 
-static value arithmetic(gg__elements *e, gg_str op, value a, value b, TSNode right) {
+static value arithmetic(gg__masked *e, gg_str op, value a, value b, TSNode right) {
     value out = together(a, b);
     bool divides = gg_str_is(op, "/"), power = gg_str_is(op, "**");
     if (out.kind != ITEMS || is_bool(out.dtype)) return nothing;
@@ -143,7 +143,7 @@ static value logical(gg_str op, value a, value b) {
     return known && out.kind == ITEMS && is_bool(out.dtype) ? out : nothing;
 }
 
-static value comparison(gg__elements *e, TSNode node) {
+static value comparison(gg__masked *e, TSNode node) {
     if (gg__child_count(node) != 2) return nothing; /* chained */
     gg_str op = gg__text(e->in->tree, ts_node_child(node, 1));
     static const char *const ops[] = {"<", ">", "<=", ">=", "==", "!="};
@@ -154,7 +154,7 @@ static value comparison(gg__elements *e, TSNode node) {
     return (value){.kind = ITEMS, .dtype = GG_STR("torch.bool"), .affine = true};
 }
 
-static bool only_numbers(gg__elements *e, TSNode arguments, uint32_t from) {
+static bool only_numbers(gg__masked *e, TSNode arguments, uint32_t from) {
     for (uint32_t i = from; i < gg__child_count(arguments); i++) {
         TSNode argument = gg__child(arguments, i);
         if (gg_node_is(argument, "keyword_argument")) argument = gg__field(argument, "value");
@@ -164,7 +164,7 @@ static bool only_numbers(gg__elements *e, TSNode arguments, uint32_t from) {
     return true;
 }
 
-static value call(gg__elements *e, TSNode node) {
+static value call(gg__masked *e, TSNode node) {
     const gg_tree *tree = e->in->tree;
     TSNode function = gg__field(node, "function"), arguments = gg__field(node, "arguments");
     if (!gg_node_is(function, "attribute") || !gg_node_is(arguments, "argument_list")) return nothing;
@@ -195,7 +195,7 @@ static value call(gg__elements *e, TSNode node) {
     return nothing;
 }
 
-static value look(gg__elements *e, TSNode node) {
+static value look(gg__masked *e, TSNode node) {
     gg__item item;
     node = gg__strip_parentheses(node);
     if (gg__masked_item(e->in, node, &item)) return of_item(e, &item);
@@ -218,17 +218,17 @@ static value look(gg__elements *e, TSNode node) {
     return gg_node_is(node, "call") ? call(e, node) : nothing;
 }
 
-static bool keep(gg__elements *e, value v) {
+static bool keep(gg__masked *e, value v) {
     e->dtype = v.dtype;
     e->affine = v.affine;
     return v.kind == ITEMS;
 }
 
-bool gg__is_elementwise(gg__elements *e, TSNode node) {
+bool gg__is_elementwise(gg__masked *e, TSNode node) {
     return keep(e, look(e, node));
 }
 
-bool gg__is_elementwise_with(gg__elements *e, gg_str op, TSNode node) {
+bool gg__is_elementwise_with(gg__masked *e, gg_str op, TSNode node) {
     value item = of_item(e, &e->item);
     return keep(e, arithmetic(e, op, item, look(e, node), node));
 }
@@ -251,7 +251,7 @@ gg_str gg__mask_text(const gg_rule_input *in, const gg__item *item, gg_arena *ar
     return gg_arena_printf(arena, "%.*s]", GG_STR_ARG(text));
 }
 
-gg_str gg__spread_item(const gg__elements *e, TSNode base, gg_str torch, gg_arena *arena) {
+gg_str gg__spread_item(const gg__masked *e, TSNode base, gg_str torch, gg_arena *arena) {
     gg_str text = gg__text(e->in->tree, base);
     if (e->affine) return text;
     return gg_arena_printf(arena, "%.*s.where(%.*s, %.*s, 1)", GG_STR_ARG(torch),
@@ -260,7 +260,7 @@ gg_str gg__spread_item(const gg__elements *e, TSNode base, gg_str torch, gg_aren
 }
 
 typedef struct spreading {
-    const gg__elements *e;
+    const gg__masked *e;
     gg_str torch;
     gg_arena *arena;
     gg_buf out;
@@ -279,7 +279,7 @@ static bool spread_node(TSNode node, void *data) {
     return true;
 }
 
-gg_str gg__spread(const gg__elements *e, TSNode node, gg_str torch, gg_arena *arena) {
+gg_str gg__spread(const gg__masked *e, TSNode node, gg_str torch, gg_arena *arena) {
     spreading s = {.e = e, .torch = torch, .arena = arena, .at = ts_node_start_byte(node)};
     gg_buf_init(&s.out, GG_MAX_DOCUMENT_BYTES);
     gg__visit(node, spread_node, &s);

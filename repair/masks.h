@@ -15,23 +15,23 @@ typedef struct gg__item { /* `x[m]`, `x.masked_select(m)`, `torch.masked_select(
 /* Is the node such an item, proven by the facts? */
 bool gg__masked_item(const gg_rule_input *in, TSNode node, gg__item *out);
 
-typedef struct gg__elements {
+typedef struct gg__masked {
     const gg_rule_input *in;
     bool rounded;  /* also operations whose last bit depends on where an element lies: exp, tanh */
     gg__item item; /* mask and shape are those of every item in the expression; the mask is null before the first */
     gg_str dtype;  /* of the expression */
     bool affine;   /* nothing is kept for its gradient, which is finite whatever the elements are */
-} gg__elements;
+} gg__masked;
 
 /* Is the expression made of items of one mask, numbers and 0-d tensors, element by element, and pure?  Fills in the rest of `e`, of which the
  * caller gives the first two (and may give item). */
-bool gg__is_elementwise(gg__elements *e, TSNode node);
+bool gg__is_elementwise(gg__masked *e, TSNode node);
 /* Is `item op node`? */
-bool gg__is_elementwise_with(gg__elements *e, gg_str op, TSNode node);
+bool gg__is_elementwise_with(gg__masked *e, gg_str op, TSNode node);
 /* The expression for all elements of the bases.  Those not chosen count as 1 where their values could do harm: to gradients, or when what is
  * kept for the gradient is changed in place. */
-gg_str gg__spread(const gg__elements *e, TSNode node, gg_str torch, gg_arena *arena);
-gg_str gg__spread_item(const gg__elements *e, TSNode base, gg_str torch, gg_arena *arena);
+gg_str gg__spread(const gg__masked *e, TSNode node, gg_str torch, gg_arena *arena);
+gg_str gg__spread_item(const gg__masked *e, TSNode base, gg_str torch, gg_arena *arena);
 /* The mask with as many dimensions as the base. */
 gg_str gg__mask_text(const gg_rule_input *in, const gg__item *item, gg_arena *arena);
 /* Its text as the operand of an attribute or subscript. */
@@ -42,8 +42,9 @@ typedef struct gg__reduction { /* `f(x[m]).sum()`, `torch.mean(f(x[m]), 0)`, `F.
     TSNode call;
     TSNode operand, other; /* other: the second of a loss; else null */
     size_t kind;           /* of a table */
+    bool total;            /* a loss that is not divided */
     bool rows;             /* over the first dimension, where that is not all */
-    gg__elements e;
+    gg__masked e;
 } gg__reduction;
 
 /* The reduction around the site whose result is the same, whatever the order in which it takes the elements (`exact`), or is not.  */

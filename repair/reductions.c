@@ -28,12 +28,27 @@ static const struct {
     {"min", "float(\"inf\")", "", "", "min", METHOD | FLOATS | ORDER | RAISES},
     {"amax", "float(\"-inf\")", "", "", "amax", METHOD | FLOATS | ORDER | RAISES},
     {"amin", "float(\"inf\")", "", "", "amin", METHOD | FLOATS | ORDER | RAISES},
-    {"mse_loss", "0", "", "", "square", LOSS | FLOATS | ORDER | MEAN},
-    {"l1_loss", "0", "", "", "abs", LOSS | FLOATS | ORDER | MEAN},
+    {"mse_loss", "0", "", "", "sum", LOSS | FLOATS | ORDER | MEAN},
+    {"l1_loss", "0", "", "", "sum", LOSS | FLOATS | ORDER | MEAN},
+    {"smooth_l1_loss", "0", "", "", "sum", LOSS | FLOATS | ORDER | MEAN},
+    {"huber_loss", "0", "", "", "sum", LOSS | FLOATS | ORDER | MEAN},
+    {"binary_cross_entropy", "0", "", "", "sum", LOSS | FLOATS | ORDER | MEAN},
+    {"binary_cross_entropy_with_logits", "0", "", "", "sum", LOSS | FLOATS | ORDER | MEAN},
 };
 
 static bool is_loss(const gg__reduction *r) {
     return kinds[r->kind].flags & LOSS;
+}
+
+/* A third argument, `reduction="sum"` or `"mean"`. */
+static bool is_reduction(const gg_tree *tree, TSNode argument, bool *sum) {
+    gg_str value = gg__text(tree, gg__field(argument, "value"));
+    if (!gg_node_is(argument, "keyword_argument") ||
+        !gg_str_is(gg__text(tree, gg__field(argument, "name")), "reduction") || value.len < 2)
+        return false;
+    value = gg_str_slice(value, 1, value.len - 1);
+    *sum = gg_str_is(value, "sum");
+    return *sum || gg_str_is(value, "mean");
 }
 
 /* `0`, `dim=0` or `axis=0` */
@@ -82,7 +97,8 @@ static bool read_call(const gg_rule_input *in, TSNode call, gg__reduction *r) {
     if (is_loss(r)) {
         r->operand = gg__child(arguments, 0);
         r->other = gg__child(arguments, 1);
-        return count == 2 && gg_str_equal(holder, gg__module_alias(in->tree, call, "torch.nn.functional"));
+        bool known = count == 2 || (count == 3 && is_reduction(in->tree, gg__child(arguments, 2), &r->total));
+        return known && gg_str_equal(holder, gg__module_alias(in->tree, call, "torch.nn.functional"));
     }
     bool torchs = gg_str_equal(holder, gg__module_alias(in->tree, call, "torch"));
     uint32_t from = torchs ? 1 : 0;
@@ -169,10 +185,9 @@ void gg__edit_masked_reduction(const gg__reduction *r, gg_arena *arena, gg_edits
     const char *reduce = kinds[r->kind].reduce;
     if (is_loss(r)) {
         gg_str other = gg__spread(&r->e, r->other, torch, arena);
-        bool sum = gg_node_is(gg__strip_parentheses(r->other), "binary_operator");
-        value = gg_arena_printf(arena, "(%.*s - %s%.*s%s).%s()", GG_STR_ARG(value), sum ? "(" : "", GG_STR_ARG(other),
-                                sum ? ")" : "", reduce);
-        reduce = "sum";
+        value = gg_arena_printf(arena, "%.*s(%.*s, %.*s, reduction=\"none\")",
+                                GG_STR_ARG(gg__text(in->tree, gg__field(r->call, "function"))), GG_STR_ARG(value),
+                                GG_STR_ARG(other));
     }
     bool integer = gg_str_starts_with(r->e.dtype, GG_STR("torch.int"));
     const char *fill = gg_str_is(r->e.dtype, "torch.bool") ? kinds[r->kind].fill_bool
@@ -181,7 +196,7 @@ void gg__edit_masked_reduction(const gg__reduction *r, gg_arena *arena, gg_edits
     gg_str text = gg_arena_printf(arena, "%.*s.where(%.*s, %.*s, %s).%s(%.*s)", GG_STR_ARG(torch),
                                   GG_STR_ARG(gg__mask_text(in, &r->e.item, arena)), GG_STR_ARG(value), fill, reduce,
                                   GG_STR_ARG(dimensions(r, arena)));
-    if (flags & MEAN) {
+    if ((flags & MEAN) && !r->total) {
         bool wrap = !stands_alone(r->call);
         text = gg_arena_printf(arena, "%s%.*s / %.*s%s", wrap ? "(" : "", GG_STR_ARG(text),
                                GG_STR_ARG(chosen(r, arena)), wrap ? ")" : "");

@@ -8,7 +8,7 @@
 typedef struct store {
     TSNode assignment, right;
     gg_str op; /* "*" of `*=`; empty for `=` */
-    gg__elements e;
+    gg__masked e;
 } store;
 
 static bool match_store(const gg_rule_input *in, store *s) {
