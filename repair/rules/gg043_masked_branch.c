@@ -1,0 +1,191 @@
+/* GG043 masked-branch: `if m.any():` in front of what only touches elements that m chooses.
+ * Offers: the body without the condition: nothing happens where nothing is chosen.  Refuses: unless each statement is a store under that mask into a
+ * tensor made just before by an operation that does not keep its result, or fills a copy.  Safety: exact.  Page: docs/rules/GG043.md
+ *
+ * DESIGN  A store counts as a change of the tensor also where it stores nothing, and autograd raises when what it kept was changed.  So the tensor
+ * must be one that nobody can have kept. */
+#include "repair/masks.h"
+
+/* The mask that the condition asks about: `m.any()`, `torch.any(m)`, `m.sum() > 0`; null when it is another condition. */
+static TSNode mask_of(const gg_rule_input *in, TSNode condition) {
+    condition = gg__strip_parentheses(condition);
+    gg_str asked = GG_STR("any");
+    if (gg_node_is(condition, "comparison_operator")) {
+        gg_str op = gg__text(in->tree, ts_node_child(condition, 1));
+        bool positive = gg__child_count(condition) == 2 && (gg_str_is(op, ">") || gg_str_is(op, "!=")) &&
+                        gg_str_is(gg__text(in->tree, gg__child(condition, 1)), "0");
+        if (!positive) return (TSNode){0};
+        condition = gg__child(condition, 0);
+        asked = GG_STR("sum");
+    }
+    TSNode function = gg__field(condition, "function"), arguments = gg__field(condition, "arguments");
+    if (!gg_str_equal(gg__text(in->tree, gg__field(function, "attribute")), asked)) return (TSNode){0};
+    TSNode object = gg__field(function, "object");
+    bool torchs = gg_str_equal(gg__text(in->tree, object), gg__module_alias(in->tree, condition, "torch"));
+    if (gg__child_count(arguments) != (torchs ? 1u : 0u)) return (TSNode){0};
+    TSNode mask = gg__strip_parentheses(torchs ? gg__child(arguments, 0) : object);
+    gg__meta m = gg__infer(in, mask);
+    return m.sort == GG__TENSOR && gg_str_is(m.dtype, "torch.bool") ? mask : (TSNode){0};
+}
+
+static bool same_text(const gg_tree *tree, TSNode a, TSNode b) {
+    return gg_str_equal(gg__text(tree, gg__strip_parentheses(a)), gg__text(tree, gg__strip_parentheses(b)));
+}
+
+/* ---- a tensor that nobody kept ------------------------------------------------------------------------------------------------- */
+
+/* Does the operation make a tensor of its own, without keeping it for its gradient? */
+static bool makes_and_forgets(const gg_tree *tree, TSNode value) {
+    static const char *const makers[] = {"zeros",  "ones",       "full",  "zeros_like", "ones_like", "full_like",
+                                         "matmul", "empty_like", "clone", "randn",      "rand",      "bmm",
+                                         "einsum", "add",        "sub",   "mul"};
+    value = gg__strip_parentheses(value);
+    if (gg_node_is(value, "binary_operator")) {
+        static const char *const ops[] = {"+", "-", "*", "/", "@"};
+        gg_str op = gg__text(tree, gg__field(value, "operator"));
+        for (size_t i = 0; i < GG_COUNT(ops); i++)
+            if (gg_str_is(op, ops[i])) return true;
+        return false;
+    }
+    TSNode function = gg__field(value, "function");
+    gg_str name = gg__text(tree, gg__field(function, "attribute"));
+    bool torchs = gg_str_equal(gg__text(tree, gg__field(function, "object")), gg__module_alias(tree, value, "torch"));
+    for (size_t i = 0; i < GG_COUNT(makers); i++)
+        if (gg_str_is(name, makers[i])) return torchs || gg_str_is(name, "clone");
+    return false;
+}
+
+/* Only compared, or asked about its sizes? */
+static bool is_only_looked_at(const gg_tree *tree, TSNode name) {
+    static const char *const looks[] = {"shape", "size",  "dim",   "dtype",   "device",
+                                        "ndim",  "isnan", "isinf", "isfinite"};
+    for (TSNode at = name, parent = gg__parent(at); !ts_node_is_null(parent) && !gg_node_is(parent, "block");
+         at = parent, parent = gg__parent(at)) {
+        if (gg_node_is(parent, "comparison_operator")) return true;
+        if (gg_node_is(parent, "subscript") || gg_node_is(parent, "parenthesized_expression") ||
+            gg_node_is(parent, "argument_list"))
+            continue;
+        TSNode function = gg_node_is(parent, "call") ? gg__field(parent, "function") : parent;
+        gg_str word = gg__text(tree, gg__field(function, "attribute"));
+        for (size_t i = 0; i < GG_COUNT(looks); i++)
+            if (gg_str_is(word, looks[i])) return true;
+        return false;
+    }
+    return false;
+}
+
+typedef struct mentions {
+    const gg_tree *tree;
+    gg_str name;
+} mentions;
+
+static bool looks_at_most(TSNode node, void *data) {
+    const mentions *m = data;
+    bool named = gg_node_is(node, "identifier") && gg_str_equal(gg__text(m->tree, node), m->name);
+    return !named || is_only_looked_at(m->tree, node);
+}
+
+/* Was the name bound just before, in the same block, to a tensor that nobody else has or kept? */
+static bool is_forgotten(const gg_tree *tree, TSNode statement, gg_str name) {
+    mentions m = {tree, name};
+    for (TSNode at = ts_node_prev_named_sibling(statement); !ts_node_is_null(at); at = ts_node_prev_named_sibling(at)) {
+        TSNode assignment = gg__child(at, 0), left = gg__field(assignment, "left");
+        if (gg_node_is(assignment, "assignment") && gg_node_is(left, "identifier") &&
+            gg_str_equal(gg__text(tree, left), name))
+            return makes_and_forgets(tree, gg__field(assignment, "right"));
+        if (!gg__visit(at, looks_at_most, &m)) return false;
+    }
+    return false;
+}
+
+/* ---- the body -------------------------------------------------------------------------------------------------------------------- */
+
+static bool fits(gg__meta value, gg__meta target) {
+    if (value.sort == GG__TENSOR) return value.rank == 0 && gg_str_equal(value.dtype, target.dtype);
+    return value.sort != GG__UNKNOWN && (gg__is_floating(target.dtype) || value.sort != GG__SCALAR_FLOAT);
+}
+
+/* `t[m] = 0.0`, `t[m] = t[m] * 2` */
+static bool is_masked_store(const gg_rule_input *in, TSNode branch, TSNode assignment, TSNode mask) {
+    TSNode left = gg__field(assignment, "left"), right = gg__field(assignment, "right");
+    gg__masked e = {.in = in};
+    if (!gg_node_is(assignment, "assignment") || !gg_node_is(left, "subscript") ||
+        !gg__masked_item(in, left, &e.item) || !same_text(in->tree, e.item.mask, mask) ||
+        !gg_node_is(e.item.base, "identifier"))
+        return false;
+    return (fits(gg__infer(in, right), e.item.of) || gg__is_elementwise(&e, right)) &&
+           is_forgotten(in->tree, branch, gg__text(in->tree, e.item.base));
+}
+
+/* `t = t.masked_fill(m, 0.0)`, `t.masked_fill_(m, 0.0)` */
+static bool is_fill(const gg_rule_input *in, TSNode branch, TSNode expression, TSNode mask) {
+    bool assigned = gg_node_is(expression, "assignment");
+    TSNode call = assigned ? gg__field(expression, "right") : expression, arguments = gg__field(call, "arguments");
+    TSNode function = gg__field(call, "function"), x = gg__field(function, "object");
+    gg__meta m = gg__infer(in, x);
+    bool named =
+        gg_str_is(gg__text(in->tree, gg__field(function, "attribute")), assigned ? "masked_fill" : "masked_fill_") &&
+        gg_node_is(x, "identifier") && gg__child_count(arguments) == 2;
+    if (!named || m.sort != GG__TENSOR || !same_text(in->tree, gg__child(arguments, 0), mask) ||
+        !fits(gg__infer(in, gg__child(arguments, 1)), m))
+        return false;
+    gg_str name = gg__text(in->tree, x);
+    if (!assigned) return is_forgotten(in->tree, branch, name);
+    return gg_str_equal(gg__text(in->tree, gg__field(expression, "left")), name) &&
+           !gg__alias_shows(in, branch, x, name);
+}
+
+static bool is_one_line(TSNode node, void *data) {
+    (void)data;
+    return !gg_node_is(node, "string") || ts_node_start_point(node).row == ts_node_end_point(node).row;
+}
+
+static bool check(const gg_rule_input *in, gg_rule_match *out) {
+    TSNode branch = gg__statement(gg_node_at(in->tree, in->span)), body = gg__field(branch, "consequence");
+    TSNode condition = gg__field(branch, "condition");
+    out->node = branch;
+    if (!gg_str_is(in->site->id, "GB0170") || !gg_node_is(branch, "if_statement") ||
+        !ts_node_is_null(gg__field(branch, "alternative")) || in->span.end > ts_node_end_byte(condition) ||
+        !gg__starts_line(in->tree, ts_node_start_byte(branch)) || !gg__visit(body, is_one_line, NULL))
+        return false;
+    TSNode mask = mask_of(in, condition), first = gg__child(body, 0);
+    if (ts_node_is_null(mask) ||
+        gg__has_comment(in->tree, (gg_span){ts_node_start_byte(branch), ts_node_start_byte(first)}))
+        return false;
+    for (uint32_t i = 0; i < gg__child_count(body); i++) {
+        TSNode statement = gg__child(body, i), expression = gg__child(statement, 0);
+        if (gg_node_is(statement, "comment")) continue;
+        if (!gg_node_is(statement, "expression_statement") ||
+            (!is_masked_store(in, branch, expression, mask) && !is_fill(in, branch, expression, mask)))
+            return false;
+    }
+    return gg__child_count(body) > 0;
+}
+
+/* Takes the header away, and one level of indentation off the lines behind it. */
+static int edit(const gg_rule_input *in, const gg_rule_match *match, gg_arena *arena, gg_edits *out, gg_error *err) {
+    const gg_text *text = gg_tree_text(in->tree);
+    TSNode body = gg__field(match->node, "consequence");
+    uint32_t start = ts_node_start_byte(match->node), first = ts_node_start_byte(body);
+    (void)arena, (void)err;
+    size_t extra =
+        gg__starts_line(in->tree, first) ? gg__indent(in->tree, first).len - gg__indent(in->tree, start).len : 0;
+    gg_edits_add(out, (gg_span){start, first}, GG_STR_NULL);
+    uint32_t line = gg_text_position(text, first, GG_UTF8).line;
+    uint32_t last = gg_text_position(text, ts_node_end_byte(body), GG_UTF8).line;
+    for (line++; line <= last; line++) {
+        uint32_t at = gg_text_line_start(text, line);
+        if (gg__indent(in->tree, at).len >= extra && gg_str_trim(gg_text_line(text, line)).len)
+            gg_edits_add(out, (gg_span){at, at + (uint32_t)extra}, GG_STR_NULL);
+    }
+    return 0;
+}
+
+const gg_rule gg_rule_masked_branch = {
+    .code = "GG043",
+    .name = "masked-branch",
+    .title = "Leave the condition out: nothing is stored where nothing is chosen",
+    .safety = GG_SAFETY_EXACT,
+    .check = check,
+    .edit = edit,
+};
