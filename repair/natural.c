@@ -60,3 +60,15 @@ bool gg__is_natural(const gg_rule_input *in, TSNode node) {
     if (gg_node_is(node, "call")) return call_is_natural(in, node);
     return gg_node_is(node, "binary_operator") && operation_is_natural(in, node);
 }
+
+bool gg__is_positive(const gg_rule_input *in, TSNode node) {
+    static const double least = 1e-6; /* half precision has it */
+    double value = 0;
+    node = gg__strip_parentheses(node);
+    TSNode left = gg__field(node, "left"), right = gg__field(node, "right");
+    if (gg__literal_value(in->tree, node, &value)) return value >= least;
+    if (!gg_node_is(node, "binary_operator") || !gg_str_is(gg__text(in->tree, gg__field(node, "operator")), "+"))
+        return false;
+    return (gg__is_natural(in, left) && gg__is_positive(in, right)) ||
+           (gg__is_positive(in, left) && gg__is_natural(in, right));
+}

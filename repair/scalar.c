@@ -52,7 +52,9 @@ static bool is_counting(const gg_rule_input *in, TSNode node) {
 }
 
 gg__scalar gg__scalar_of(const gg_rule_input *in, gg__meta m, TSNode value) {
-    gg__scalar s = {.magnitude = INFINITY, .natural = gg__is_natural(in, value)};
+    gg__scalar s = {.magnitude = INFINITY,
+                    .natural = gg__is_natural(in, value),
+                    .positive = gg__is_floating(m.dtype) && gg__is_positive(in, value)};
     int bits = bits_of(m.dtype);
     if (gg__is_bool(m.dtype)) {
         s.sort = GG__SCALAR_BOOL;

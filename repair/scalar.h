@@ -79,9 +79,13 @@ bool gg__literal_value(const gg_tree *tree, TSNode node, double *out); /* of a n
 /* `E.detach()` and what is needed to keep it: text for the tensor that takes the number's place.  `at_once`: nobody keeps it. */
 gg_str gg__tensor_text(const gg_rule_input *in, const gg__extraction *e, gg__widening widening, bool at_once,
                        gg_arena *arena);
+/* Is it `locals` or another function that sees all names, being called? */
+bool gg__watches_names(const gg_tree *tree, TSNode identifier);
+bool gg__is_member_name(TSNode identifier); /* `x.name`, `f(name=…)`: no variable */
 bool gg__facts_on_cpu(const gg_rule_input *in);
 /* Is the value of the expression never below zero, as far as its operations tell?  NaN is allowed. */
 bool gg__is_natural(const gg_rule_input *in, TSNode node);
+bool gg__is_positive(const gg_rule_input *in, TSNode node); /* … and above it, or NaN */
 
 /* All of it, for the number at the site.  Exact; or `approximate`, where a function of `math` differs in the last bit: each refuses what the
  * other can do.  With `edits`, adds them (texts in `arena`); both may be NULL. */

@@ -58,13 +58,21 @@ static bool forget_bound(TSNode node, void *data) {
     return true;
 }
 
-static bool is_name_only(TSNode identifier) { /* `x.name`, `f(name=…)` */
+bool gg__is_member_name(TSNode identifier) {
     TSNode parent = gg__parent(identifier);
     return (gg_node_is(parent, "attribute") && ts_node_eq(gg__field(parent, "attribute"), identifier)) ||
            (gg_node_is(parent, "keyword_argument") && ts_node_eq(gg__field(parent, "name"), identifier));
 }
 
 /* ---- tracking ------------------------------------------------------------------------------------------------------------------- */
+
+bool gg__watches_names(const gg_tree *tree, TSNode identifier) {
+    static const char *const watching[] = {"locals", "vars", "eval", "exec"};
+    gg_str text = gg__text(tree, identifier);
+    for (size_t i = 0; i < GG_COUNT(watching); i++)
+        if (gg_str_is(text, watching[i]) && gg_node_is(gg__parent(identifier), "call")) return true;
+    return false;
+}
 
 typedef struct outside {
     const gg_tree *tree;
@@ -75,12 +83,11 @@ typedef struct outside {
 /* Is the name used nowhere but behind its one assignment, in the function's own scope? */
 static bool is_inside(TSNode node, void *data) {
     const outside *o = data;
-    static const char *const watching[] = {"locals", "vars", "eval", "exec"};
     if (!gg_node_is(node, "identifier")) return true;
     gg_str text = gg__text(o->tree, node);
-    for (size_t i = 0; i < GG_COUNT(watching); i++)
-        if (gg_str_is(text, watching[i]) && gg_node_is(gg__parent(node), "call")) return false;
-    if (!gg_str_equal(text, o->t->name) || ts_node_start_byte(node) == o->t->bound || is_name_only(node)) return true;
+    if (gg__watches_names(o->tree, node)) return false;
+    if (!gg_str_equal(text, o->t->name) || ts_node_start_byte(node) == o->t->bound || gg__is_member_name(node))
+        return true;
     return ts_node_start_byte(node) >= o->t->from && ts_node_eq(gg__function(node), o->scope);
 }
 
@@ -110,7 +117,7 @@ static bool use_of_list(gg__scalar_uses *u, TSNode node, const gg__tracked *t) {
 
 static bool check_use(TSNode node, void *data) {
     gg__scalar_uses *u = data;
-    if (!gg_node_is(node, "identifier") || is_name_only(node)) return true;
+    if (!gg_node_is(node, "identifier") || gg__is_member_name(node)) return true;
     gg_str name = gg__text(u->in.tree, node);
     for (size_t i = 0; i < u->tracked_count; i++) {
         const gg__tracked *t = &u->tracked[i];
