@@ -1,7 +1,5 @@
 /* Calls: arguments, parameters, the functions and classes of the file. */
-#include "analysis/predict/predict.h"
-
-enum { MAX_DEPTH = 12 };
+#include "analysis/predict/memo.h"
 
 static const gg__argument *argument_of(const gg__call *call, uint32_t position, gg_str name) {
     uint32_t at = 0;
@@ -162,10 +160,15 @@ static void bind_parameters(gg__walk *w, const gg__value *function, const gg__ca
 
 /* ---- functions ---------------------------------------------------------------------------------------------------------------- */
 
-static bool is_running(const gg__walk *w, TSNode definition) {
+static bool is_running(gg__walk *w, TSNode definition) {
     unsigned same = 0;
-    for (const gg__frame *f = w->frame; f; f = f->caller)
-        if (!ts_node_is_null(f->definition) && ts_node_eq(f->definition, definition)) same++;
+    const gg__frame *outermost = NULL;
+    for (const gg__frame *f = w->frame; f; f = f->caller) {
+        if (ts_node_is_null(f->definition) || !ts_node_eq(f->definition, definition)) continue;
+        same++;
+        outermost = f;
+    }
+    if (same > 1) gg__spoil_below(w, outermost);
     return same > 1;
 }
 
@@ -182,31 +185,44 @@ static bool is_generator(gg__walk *w, TSNode node, unsigned depth) {
     return false;
 }
 
-gg__value gg__call_function(gg__walk *w, const gg__value *function, const gg__call *call) {
-    if (w->depth >= MAX_DEPTH || is_running(w, function->node)) return gg__of_kind(GG__UNKNOWN);
-    gg__touch(w, function->node);
-    gg__frame frame = {.caller = w->frame, .definition = function->node};
-    frame.scope = gg__scope_new(w, function->scope ? function->scope : w->module);
-    if (function->self && function->self->kind == GG__INSTANCE) frame.self = function->self->object;
-    bind_parameters(w, function, call, frame.scope);
+static gg__value walk_call(gg__walk *w, const gg__value *function, gg__frame *frame) {
     const gg__guard *outer = w->guard;
-    w->frame = &frame;
+    w->frame = frame;
     w->depth++;
+    if (w->depth > w->deepest_call) w->deepest_call = w->depth;
     gg__value result;
     if (gg__node_of(function->node) == GG__NODE_lambda) {
         result = gg__eval(w, GG__FIELD(function->node, body));
     } else {
         bool falls = gg__walk_block(w, GG__FIELD(function->node, body)) == GG__FALLS;
-        result = frame.returned ? frame.result : gg__of_kind(GG__NONE);
-        if (falls && frame.returned) result = gg__join(result, gg__of_kind(GG__NONE));
+        result = frame->returned ? frame->result : gg__of_kind(GG__NONE);
+        if (falls && frame->returned) result = gg__join(result, gg__of_kind(GG__NONE));
     }
     w->depth--;
-    w->frame = frame.caller;
+    w->frame = frame->caller;
     w->guard = outer;
     if (gg__node_of(function->node) == GG__NODE_lambda) return result;
     TSNode body = GG__FIELD(function->node, body);
     bool generator = gg_str_contains(gg__text_of(w, body), GG_STR("yield")) && is_generator(w, body, 0);
     return generator ? gg__of_kind(GG__SEQUENCE) : result;
+}
+
+gg__value gg__call_function(gg__walk *w, const gg__value *function, const gg__call *call) {
+    if (w->depth >= GG__MAX_DEPTH) w->deepest_call = GG__MAX_DEPTH + 1;
+    if (w->depth >= GG__MAX_DEPTH || is_running(w, function->node)) return gg__of_kind(GG__UNKNOWN);
+    gg__touch(w, function->node);
+    gg__frame frame = {
+        .caller = w->frame, .definition = function->node, .guard = w->guard, .depth = w->frame->depth + 1};
+    frame.scope = gg__scope_new(w, function->scope ? function->scope : w->module);
+    frame.unit = gg__unit_of(w, GG__FIELD(function->node, body));
+    if (function->self && function->self->kind == GG__INSTANCE) frame.self = function->self->object;
+    bind_parameters(w, function, call, frame.scope);
+    gg__record record;
+    gg__value result;
+    if (gg__memo_replay(w, &frame, function, &record, &result)) return result;
+    result = walk_call(w, function, &frame);
+    if (record.runs) gg__memo_end(w, &record, &result);
+    return result;
 }
 
 /* ---- calls ---------------------------------------------------------------------------------------------------------------------- */
@@ -227,8 +243,10 @@ static gg__value call_instance(gg__walk *w, gg__call *call) {
 /* super().forward(x): the method of a base class of this file. */
 static gg__value super_method(gg__walk *w, gg_str name) {
     const gg__value *self = NULL;
-    for (const gg__frame *f = w->frame; f && self == NULL; f = f->caller)
+    for (const gg__frame *f = w->frame; f && self == NULL; f = f->caller) {
         self = gg__scope_own(w, f->scope, GG_STR("self"));
+        gg__spoil_below(w, f);
+    }
     if (self == NULL || self->kind != GG__INSTANCE) return gg__of_kind(GG__UNKNOWN);
     TSNode here = gg_node_ancestor(w->frame->definition, "class_definition");
     if (ts_node_is_null(here)) return gg__of_kind(GG__UNKNOWN);

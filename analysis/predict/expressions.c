@@ -3,10 +3,9 @@
 
 #include <stdlib.h>
 
-enum { MAX_NESTING = 300 };
-
 bool gg__may_go_on(gg__walk *w) {
-    return w->nesting < MAX_NESTING && ++w->steps <= w->max_steps;
+    if (w->nesting > w->deepest) w->deepest = w->nesting;
+    return w->nesting < GG__MAX_NESTING && ++w->steps <= w->max_steps;
 }
 
 /* ---- displays, comprehensions -------------------------------------------------------------------------------------------- */

@@ -33,19 +33,28 @@ gg_str gg__node_words(gg__walk *w, TSNode node) {
     return kept;
 }
 
-static gg_str guard_of(const gg__walk *w) {
-    if (w->guard && w->guard->negated) return gg_arena_printf(w->arena, "not (%.*s)", GG_STR_ARG(w->guard->text));
-    if (w->guard) return w->guard->text;
-    for (const gg__frame *f = w->frame; f; f = f->caller) {
-        if (f->skips_if.len) return f->skips_if;
-        if (f->returns_if.len) return f->returns_if;
+void gg__place_event(gg__walk *w, gg__event *event) {
+    event->guard = GG_STR_NULL;
+    event->guarded = w->guard != NULL;
+    event->guard_depth = event->loop_depth = -1;
+    const gg__frame *f = w->frame;
+    if (w->guard) {
+        event->guard = w->guard->text;
+        if (w->guard->negated) event->guard = gg_arena_printf(w->arena, "not (%.*s)", GG_STR_ARG(w->guard->text));
+        while (f->caller && f->guard == w->guard) f = f->caller;
+    } else {
+        while (f && f->skips_if.len == 0 && f->returns_if.len == 0) f = f->caller;
+        if (f) event->guard = f->skips_if.len ? f->skips_if : f->returns_if;
     }
-    bool eager = w->frame && w->frame->eager;
-    return eager ? GG_STR("what breaks in front of it is mended") : GG_STR_NULL;
+    if (f) event->guard_depth = (int)f->depth;
+    for (f = w->frame; f && event->loop_depth < 0; f = f->caller)
+        if (f->loops) event->loop_depth = (int)f->depth;
 }
 
 void gg__note_eager(gg__walk *w) {
-    if (w->quiet == 0 && !(w->guard && w->guard->unlikely)) w->frame->eager = true;
+    if (w->guard && w->guard->unlikely) return;
+    gg__note_telling(w);
+    if (w->quiet == 0) w->frame->eager = true;
 }
 
 /* A break in a loop, or where an exception may be handled, leaves the whole function to Python, in each caller too.  One that may be met is
@@ -80,48 +89,47 @@ static void hand_on(gg__walk *w) {
             f->scope->items[i].value = handed_on(w, f->scope->items[i].value, 0);
 }
 
-void gg__found_beyond(gg__walk *w, gg__rule rule, TSNode node) {
-    const struct rule_row *row = &rules[rule];
-    gg_span span = gg_node_span(node);
+void gg__break_graph(gg__walk *w) {
+    leave_to_python(w);
+    hand_on(w);
+}
+
+static bool is_at(const gg__finding *finding, gg_span span) {
+    return finding->prediction.span.start == span.start && finding->prediction.span.end == span.end;
+}
+
+static void add_beyond(gg__walk *w, const gg__event *event) {
+    const struct rule_row *row = &rules[event->rule];
+    gg_span span = gg_node_span(event->node);
     for (size_t i = 0; i < w->found.len; i++)
-        if (w->found.items[i].prediction.span.start == span.start && w->found.items[i].prediction.span.end == span.end)
-            return;
+        if (is_at(&w->found.items[i], span)) return;
     gg__finding out = {.prediction = {.id = gg_str_from(row->id),
                                       .rule = gg_str_from(row->name),
                                       .span = span,
                                       .beyond = true,
-                                      .message = message_of(w, row, node)}};
+                                      .message = message_of(w, row, event->node)}};
     if (w->found.len < MAX_FOUND) gg_list_push(&w->found, out);
 }
 
-void gg__found(gg__walk *w, gg__rule rule, const char *id, TSNode node, const gg__value *because) {
-    if (w->quiet || (w->only_tensors && because == NULL)) return;
-    const struct rule_row *row = &rules[rule];
-    gg_str guard = guard_of(w);
-    gg__finding out = {.prediction = {.id = gg_str_from(id ? id : row->id),
+static void add(gg__walk *w, const gg__event *event) {
+    const struct rule_row *row = &rules[event->rule];
+    gg_str guard = event->guard;
+    if (event->eager && !event->guarded && guard.len == 0) guard = GG_STR("what breaks in front of it is mended");
+    gg__finding out = {.prediction = {.id = gg_str_from(event->id ? event->id : row->id),
                                       .rule = gg_str_from(row->name),
-                                      .span = gg_node_span(node),
-                                      .certain = w->guard == NULL && guard.len == 0,
-                                      .guard = guard},
-                       .confirmed = because ? because->confirmed : NULL,
+                                      .span = gg_node_span(event->node),
+                                      .certain = !event->guarded && guard.len == 0,
+                                      .guard = guard,
+                                      .in_loop = event->loop_depth >= 0},
+                       .confirmed = event->confirmed,
                        .only_confirmed = w->only_tensors};
-    if (because &&
-        because->maybe_none) { /* it is asked for as if it were one; code that is never run with None says so */
+    if (event->maybe_none) { /* it is asked for as if it were one; code that is never run with None says so */
         out.prediction.certain = false;
         if (guard.len == 0) out.prediction.guard = GG_STR("it is not None");
     }
-    if (w->guard == NULL || !w->guard->unlikely) {
-        leave_to_python(w);
-        hand_on(w);
-    }
-    for (const gg__frame *f = w->frame; f; f = f->caller)
-        out.prediction.in_loop = out.prediction.in_loop || f->loops > 0;
     for (size_t i = 0; i < w->found.len; i++) {
         gg__finding *same = &w->found.items[i];
-        if (same->prediction.span.start != out.prediction.span.start ||
-            same->prediction.span.end != out.prediction.span.end ||
-            !gg_str_equal(same->prediction.rule, out.prediction.rule))
-            continue;
+        if (!is_at(same, out.prediction.span) || !gg_str_equal(same->prediction.rule, out.prediction.rule)) continue;
         bool in_loop = same->prediction.in_loop || out.prediction.in_loop;
         if (out.prediction.certain && (!same->prediction.certain || out.confirmed == NULL)) {
             out.prediction.message = same->prediction.message;
@@ -130,6 +138,36 @@ void gg__found(gg__walk *w, gg__rule rule, const char *id, TSNode node, const gg
         same->prediction.in_loop = in_loop;
         return;
     }
-    out.prediction.message = message_of(w, row, node);
+    out.prediction.message = message_of(w, row, event->node);
     if (w->found.len < MAX_FOUND) gg_list_push(&w->found, out);
+}
+
+void gg__found_event(gg__walk *w, const gg__event *event) {
+    gg__note_event(w, event);
+    if (event->beyond)
+        add_beyond(w, event);
+    else
+        add(w, event);
+}
+
+void gg__found_beyond(gg__walk *w, gg__rule rule, TSNode node) {
+    gg__event event = {.rule = rule, .node = node, .beyond = true};
+    gg__place_event(w, &event);
+    gg__found_event(w, &event);
+}
+
+void gg__found(gg__walk *w, gg__rule rule, const char *id, TSNode node, const gg__value *because) {
+    if (w->only_tensors && because == NULL) return;
+    gg__note_telling(w);
+    if (w->quiet) return;
+    gg__event event = {.rule = rule,
+                       .id = id,
+                       .node = node,
+                       .confirmed = because ? because->confirmed : NULL,
+                       .maybe_none = because && because->maybe_none,
+                       .eager = w->frame->eager,
+                       .breaks = w->guard == NULL || !w->guard->unlikely};
+    gg__place_event(w, &event);
+    if (event.breaks) gg__break_graph(w);
+    gg__found_event(w, &event);
 }

@@ -190,9 +190,13 @@ static void note_hook(gg__walk *w, const gg__call *call) {
     while (f && f->self == NULL) f = f->caller;
     bool forward = gg_str_is(call->callee.path, "register_forward_hook") ||
                    gg_str_is(call->callee.path, "register_forward_pre_hook");
-    if (!forward || f == NULL || f->self->attributes->born != w->round || w->quiet == 0 || function == NULL ||
+    if (!forward || f == NULL || f->self->attributes->born != w->round || function == NULL ||
         function->value.kind != GG__FUNCTION)
         return;
+    gg__note_telling(w);
+    gg__spoil_below(w, f);
+    gg__spoil_outside(w, f->self->attributes);
+    if (w->quiet == 0) return;
     gg__hook *hook = GG_ARENA_NEW(w->arena, gg__hook);
     *hook = (gg__hook){.function = function->value, .next = f->self->hooks};
     f->self->hooks = hook;

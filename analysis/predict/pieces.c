@@ -117,6 +117,7 @@ static gg__piece walk_anew(gg__run *r, const gg__source *of) {
     w->found.len = r->here.len = 0;
     w->usual = GG__MAYBE;
     gg__begin_piece(w);
+    gg__memo_begin_piece(w);
     if (of->declared)
         of->declared(w, &r->here);
     else
@@ -131,6 +132,7 @@ static gg__piece walk_anew(gg__run *r, const gg__source *of) {
     gg_arena_free(w->arena);
     w->arena = kept;
     r->predictor->walked++;
+    r->predictor->steps += w->steps - r->memo.replayed;
     return p;
 }
 

@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 
 #include "analysis/predict/entries.h"
-#include "analysis/predict/uses.h"
+#include "analysis/predict/memo.h"
 
 enum { GG__MAX_STEPS = 400000, GG__MAX_STEPS_IN_ALL = 8000000 };
 
@@ -41,12 +41,14 @@ struct gg_predictor {
     gg__pieces pieces;
     uint64_t serial;
     size_t walked; /* pieces, in the last run */
+    size_t steps;  /* that were taken in them */
 };
 
 typedef struct gg__run {
     gg_predictor *predictor;
     gg__walk walk;
     gg__uses uses;
+    gg__memo memo;
     gg__pieces before;
     size_t next;               /* of before: the one likely to be asked for */
     uint32_t *resolved;        /* of the piece at hand: its units, now */

@@ -75,6 +75,7 @@ typedef struct gg__scope {
     bool of_module; /* the module's own, or a copy for one of its branches: what is read and set here is noted */
     uint32_t born;  /* gg__walk.round */
     uint32_t saved; /* the round that will put it back as it was */
+    uint32_t stamp; /* of gg__walk.stamp: which of two is older */
     struct gg__scope *outer;
 } gg__scope;
 
@@ -105,6 +106,9 @@ typedef struct gg__guard {
 typedef struct gg__frame {
     struct gg__frame *caller;
     TSNode definition;
+    const gg__guard *guard; /* around the call */
+    unsigned depth;         /* of the module: 0 */
+    uint32_t unit;          /* that the function's body lies in */
     gg__scope *scope;
     gg__object *self;  /* of a method */
     gg__value result;  /* joined from all returns */
@@ -116,13 +120,38 @@ typedef struct gg__frame {
     bool eager;        /* something broke in a loop or a shelter: Dynamo left the whole function to Python */
 } gg__frame;
 
+typedef enum gg__rule {
+#define RULE(ordinal, name, id, text) GG__RULE_##ordinal,
+#include "analysis/predict/rules.def"
+#undef RULE
+    GG__RULE_COUNT
+} gg__rule;
+
 typedef struct gg__finding {
     gg_prediction prediction;
     const bool *confirmed; /* gg__value's */
     bool only_confirmed;   /* it is dropped where nothing confirms it */
 } gg__finding;
 
+/* What is found at a node, as it is reached. */
+typedef struct gg__event {
+    gg__rule rule;
+    const char *id; /* NULL: the rule's own */
+    TSNode node;
+    const bool *confirmed;    /* gg__value's */
+    gg_str guard;             /* empty: none */
+    int guard_depth;          /* of the frame that it is a condition of; -1: there is none */
+    int loop_depth;           /* of the innermost frame in a loop; -1 */
+    bool guarded, maybe_none; /* it is a condition around it; what it rests on may be None */
+    bool eager;               /* gg__frame's */
+    bool breaks;              /* what is at hand comes anew into the graph behind it */
+    bool beyond;              /* gg__found_beyond */
+} gg__event;
+
+enum { GG__MAX_NESTING = 300, GG__MAX_DEPTH = 12 };
+
 struct gg__uses;
+struct gg__memo;
 
 typedef struct gg__walk {
     const gg_tree *tree;
@@ -130,17 +159,21 @@ typedef struct gg__walk {
     gg__scope *module;
     gg__frame *frame;
     const gg__guard *guard;
-    gg__truth usual;  /* of the condition evaluated last: gg__value's */
-    unsigned quiet;   /* nothing is found while it is not 0 */
-    unsigned depth;   /* of calls */
-    unsigned steps;   /* nodes evaluated, of max_steps */
-    unsigned nesting; /* of statements and expressions, of MAX_NESTING */
+    gg__truth usual;       /* of the condition evaluated last: gg__value's */
+    unsigned quiet;        /* nothing is found while it is not 0 */
+    unsigned depth;        /* of calls */
+    unsigned steps;        /* nodes evaluated, of max_steps */
+    unsigned nesting;      /* of statements and expressions, of GG__MAX_NESTING */
+    unsigned deepest;      /* it was, since a call began that is being recorded */
+    unsigned deepest_call; /* the same of depth */
     unsigned max_steps;
     GG_LIST(gg__finding) found;
     bool only_tensors;  /* nothing is found but what rests on a tensor */
     gg__values *yields; /* what graphglue_inputs() yields, while it is walked; else NULL */
     uint32_t round;     /* of the walk: one for each statement of the module, then one for each piece (pieces.h) */
+    uint32_t stamp;     /* of the newest scope */
     struct gg__uses *uses;
+    struct gg__memo *memo; /* NULL: the module's statements are walked */
 } gg__walk;
 
 /* How a block of statements ends. */
@@ -180,8 +213,18 @@ struct gg__call;
 
 /* ---- uses.c: what of the text a walk rests on */
 void gg__touch(gg__walk *w, TSNode node);                           /* the unit that it lies in was looked at */
+uint32_t gg__unit_of(const gg__walk *w, TSNode node);               /* UINT32_MAX: it lies in none */
 void gg__note_read(gg__walk *w, gg_str name);                       /* what the module means by it */
 void gg__before_change(gg__walk *w, gg__scope *scope, gg_str name); /* of what it stands for there */
+
+/* ---- memo.c: what records of calls must know */
+void gg__note_event(gg__walk *w, const gg__event *event);
+void gg__note_telling(gg__walk *w); /* what follows depends on whether anything is found now */
+void gg__note_change(gg__walk *w, gg__scope *scope);
+/* What happens rests on more than a record keeps: of the calls that the scope is older than, or the frame outside of; of all, until the piece ends. */
+void gg__spoil_outside(gg__walk *w, const gg__scope *scope);
+void gg__spoil_below(gg__walk *w, const gg__frame *frame);
+void gg__spoil_all(gg__walk *w);
 
 /* ---- module.c */
 void gg__walk_import(gg__walk *w, TSNode statement);
@@ -243,6 +286,9 @@ bool gg__is_tensor_type(gg_str annotation); /* torch.Tensor, Optional[Tensor], â
 void gg__walk_unused_compile(gg__walk *w, gg_str name, const gg__value *statement);
 
 /* ---- found.c */
+void gg__place_event(gg__walk *w, gg__event *event); /* behind the condition, in the loop at hand */
+void gg__found_event(gg__walk *w, const gg__event *event);
+void gg__break_graph(gg__walk *w); /* here, as far as what follows can see it */
 /* Dynamo leaves the function being walked to Python, from here on: of some instructions (a slice, `in`, `*` of a list, `%`) it cannot go on behind a
  * break. */
 void gg__note_eager(gg__walk *w);
@@ -257,13 +303,6 @@ gg__value gg__builtin_call(gg__walk *w, const gg__call *call, gg_str name);
 bool gg__is_builtin(gg_str name);
 
 /* ---- families/: one file per family of breaks.  Each hook is called once its operands are known. */
-typedef enum gg__rule {
-#define RULE(ordinal, name, id, text) GG__RULE_##ordinal,
-#include "analysis/predict/rules.def"
-#undef RULE
-    GG__RULE_COUNT
-} gg__rule;
-
 typedef struct gg__family {
     void (*on_truth)(gg__walk *w, TSNode node, const gg__value *value);
     void (*on_call)(gg__walk *w, const gg__call *call);

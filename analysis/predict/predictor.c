@@ -80,6 +80,7 @@ static void take_unused_compile(gg__run *r) {
 }
 
 static void take_pieces(gg__run *r) {
+    r->walk.memo = &r->memo;
     static void (*const declared[])(gg__walk *w, gg__definitions *covered) = {gg__walk_yielded, gg__walk_get_inputs,
                                                                               gg__walk_testcases};
     for (size_t i = 0; i < GG_COUNT(declared); i++) {
@@ -160,9 +161,10 @@ gg_predictions *gg_predictor_run(gg_predictor *predictor, const gg_tree *tree) {
     gg__run r = {.predictor = predictor, .before = predictor->pieces, .steps_left = GG__MAX_STEPS_IN_ALL};
     gg__units *units = gg__units_new(tree, predictor->units);
     gg__uses_init(&r.uses, units);
+    r.memo.arena = gg_arena_new();
     r.resolved = gg_calloc(gg__units_count(units) + 1, sizeof(uint32_t));
     predictor->pieces = (gg__pieces){0};
-    predictor->walked = 0;
+    predictor->walked = predictor->steps = 0;
     gg__walk *w = &r.walk;
     *w = (gg__walk){.tree = tree, .arena = gg_arena_new(), .uses = &r.uses};
     w->module = gg__scope_new(w, NULL);
@@ -175,6 +177,7 @@ gg_predictions *gg_predictor_run(gg_predictor *predictor, const gg_tree *tree) {
     take_pieces(&r);
     gg_predictions *out = list_of(&r);
     gg_arena_free(w->arena);
+    gg__memo_clear(&r.memo);
     gg_list_clear(&w->found);
     gg_list_clear(&r.here);
     gg_list_clear(&r.covered);
@@ -213,6 +216,10 @@ void gg_predictor_free(gg_predictor *predictor) {
 
 size_t gg_predictor_walked(const gg_predictor *predictor) {
     return predictor->walked;
+}
+
+size_t gg_predictor_steps(const gg_predictor *predictor) {
+    return predictor->steps;
 }
 
 gg_prediction_list gg_predict(const gg_tree *tree, gg_arena *arena) {

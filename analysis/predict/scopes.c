@@ -5,6 +5,7 @@ gg__scope *gg__scope_new(gg__walk *w, gg__scope *outer) {
     gg__scope *scope = GG_ARENA_NEW(w->arena, gg__scope);
     scope->outer = outer;
     scope->born = w->round;
+    scope->stamp = ++w->stamp;
     return scope;
 }
 

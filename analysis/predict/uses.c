@@ -5,16 +5,20 @@ void gg__uses_init(gg__uses *uses, const gg__units *units) {
     *uses = (gg__uses){.units = units};
     uses->touched_in = gg_calloc(gg__units_count(units) + 1, sizeof(uint32_t));
     uses->reached = gg_calloc(gg__units_count(units) + 1, sizeof(bool));
+    uses->noted_at = gg_calloc(gg__units_count(units) + 1, sizeof(uint32_t));
 }
 
 void gg__uses_clear(gg__uses *uses) {
     gg_free(uses->touched_in);
     gg_free(uses->reached);
+    gg_free(uses->noted_at);
     gg_map_clear(&uses->by_key);
     gg_list_clear(&uses->names);
     gg_list_clear(&uses->touched);
     gg_list_clear(&uses->read);
     gg_list_clear(&uses->set);
+    gg_list_clear(&uses->noted_units);
+    gg_list_clear(&uses->noted_names);
 }
 
 /* ---- names ----------------------------------------------------------------------------------------------------------------- */
@@ -35,15 +39,23 @@ uint64_t gg__name_print(const gg__uses *uses, uint64_t key) {
     return at ? uses->names.items[*at - 1].print : 0;
 }
 
-void gg__note_read(gg__walk *w, gg_str text) {
+void gg__note_name_read(gg__walk *w, uint64_t key) {
     gg__uses *uses = w->uses;
-    gg__name *name = name_of(uses, gg__print_of(text));
+    gg__name *name = name_of(uses, key);
+    if (name->noted_at < uses->noted_from) {
+        name->noted_at = uses->mark;
+        gg_list_push(&uses->noted_names, key);
+    }
     if (name->read_in == w->round) return;
     name->read_in = w->round;
     if (uses->in_module)
         uses->rests_on = gg__mix(uses->rests_on, gg__mix(name->key, name->print));
     else
         gg_list_push(&uses->read, name->key);
+}
+
+void gg__note_read(gg__walk *w, gg_str name) {
+    gg__note_name_read(w, gg__print_of(name));
 }
 
 /* ---- units ------------------------------------------------------------------------------------------------------------------ */
@@ -57,12 +69,26 @@ void gg__touch(gg__walk *w, TSNode node) {
     if (index == UINT32_MAX) return;
     const gg__unit *unit = gg__units_get(uses->units, index);
     if (unit->body) uses->here = unit->span;
+    gg__touch_unit(w, index);
+}
+
+void gg__touch_unit(gg__walk *w, uint32_t index) {
+    gg__uses *uses = w->uses;
+    if (uses->noted_at[index] < uses->noted_from) {
+        uses->noted_at[index] = uses->mark;
+        gg_list_push(&uses->noted_units, index);
+    }
     if (uses->touched_in[index] == w->round) return;
     uses->touched_in[index] = w->round;
+    const gg__unit *unit = gg__units_get(uses->units, index);
     if (uses->in_module)
         uses->rests_on = gg__mix(uses->rests_on, gg__mix(unit->key, unit->print));
     else
         gg_list_push(&uses->touched, index);
+}
+
+uint32_t gg__unit_of(const gg__walk *w, TSNode node) {
+    return ts_node_is_null(node) ? UINT32_MAX : gg__units_at(w->uses->units, ts_node_start_byte(node));
 }
 
 /* What is no unit of its own, as under a condition of the module, is taken for reached. */
@@ -70,6 +96,11 @@ bool gg__is_reached(const gg__uses *uses, TSNode function) {
     TSNode body = GG__FIELD(function, body);
     uint32_t unit = ts_node_is_null(body) ? UINT32_MAX : gg__units_at(uses->units, ts_node_start_byte(body));
     return unit == UINT32_MAX || !gg__units_get(uses->units, unit)->body || uses->reached[unit];
+}
+
+void gg__uses_note_from_here(gg__uses *uses) {
+    uses->noted_from = ++uses->mark;
+    uses->here = (gg_span){0, 0};
 }
 
 /* ---- changes ------------------------------------------------------------------------------------------------------------------ */
@@ -94,11 +125,14 @@ void gg__before_change(gg__walk *w, gg__scope *scope, gg_str name) {
         gg_list_push(&uses->set, known->key);
         return;
     }
+    gg__note_change(w, scope);
     if (scope->born == w->round || scope->saved == w->round) return;
-    if (uses->in_module)
+    if (uses->in_module) {
         uses->entangled = true;
-    else
-        save(w, scope);
+        return;
+    }
+    gg__spoil_all(w);
+    save(w, scope);
 }
 
 /* ---- rounds --------------------------------------------------------------------------------------------------------------------- */

@@ -18,6 +18,7 @@ typedef struct gg__name {
     uint64_t key;
     uint64_t print;           /* 0: never set */
     uint32_t read_in, set_in; /* rounds */
+    uint32_t noted_at;        /* gg__uses.mark */
 } gg__name;
 
 typedef struct gg__saved {
@@ -39,6 +40,11 @@ typedef struct gg__uses {
     bool entangled;              /* this statement changed what several names may stand for */
     uint64_t entanglement;       /* of all such statements; every piece rests on it */
     gg__saved *saved;            /* of this round */
+    /* For records of calls (memo.h): what is looked at from a mark on, each once. */
+    uint32_t mark, noted_from; /* the newest; the one noted from, 0: none */
+    uint32_t *noted_at;        /* by unit: the mark when it was */
+    GG_LIST(uint32_t) noted_units;
+    GG_LIST(uint64_t) noted_names;
 } gg__uses;
 
 void gg__uses_init(gg__uses *uses, const gg__units *units);
@@ -47,6 +53,9 @@ void gg__begin_statement(gg__walk *w, uint32_t unit);
 void gg__end_statement(gg__walk *w);
 void gg__begin_piece(gg__walk *w);
 void gg__end_piece(gg__walk *w); /* puts back what it changed */
+void gg__uses_note_from_here(gg__uses *uses);
+void gg__touch_unit(gg__walk *w, uint32_t unit);
+void gg__note_name_read(gg__walk *w, uint64_t key);
 bool gg__is_reached(const gg__uses *uses, TSNode function);
 uint64_t gg__name_print(const gg__uses *uses, uint64_t key);
 

@@ -74,8 +74,9 @@ static void on_call(gg__walk *w, const gg__call *call) {
 
 static void on_statement(gg__walk *w, TSNode statement, gg__node type) {
     if (type == GG__NODE_class_definition) gg__found(w, GG__RULE_CLASS, NULL, GG__FIELD(statement, name), NULL);
-    if (type == GG__NODE_yield && w->frame->self && w->frame->caller && w->frame->caller->caller == NULL)
-        gg__found(w, GG__RULE_YIELD, NULL, statement, NULL);
+    if (type != GG__NODE_yield || w->frame->self == NULL || w->frame->caller == NULL) return;
+    gg__spoil_below(w, w->frame->caller);
+    if (w->frame->caller->caller == NULL) gg__found(w, GG__RULE_YIELD, NULL, statement, NULL);
 }
 
 const gg__family gg__family_modules = {.on_call = on_call, .on_statement = on_statement};
