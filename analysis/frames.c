@@ -97,6 +97,7 @@ static json_t *run_request(const char *op, const gg_capture_request *request) {
     json_object_set_new(frame, "file", string(request->file));
     json_object_set_new(frame, "overlay", overlay(request->overlay, request->overlay_count));
     json_object_set_new(frame, "entries", names(request->entries, request->entry_count));
+    json_object_set_new(frame, "packages", names(request->packages, request->package_count));
     json_object_set_new(frame, "train", json_boolean(request->train));
     json_object_set_new(frame, "deadline_ms", json_integer(request->deadline_ms));
     json_object_set_new(frame, "memory_bytes", json_integer(0));
@@ -111,17 +112,30 @@ json_t *gg_write_inputs_request_encode(const gg_capture_request *request) {
     return run_request("write_inputs", request);
 }
 
-json_t *gg_verify_request_encode(const gg_verify_request *request) {
+json_t *gg_packages_request_encode(const gg_capture_request *request) {
+    return run_request("packages", request);
+}
+
+static json_t *compare_request(const char *op, const gg_verify_request *request) {
     json_t *frame = json_object();
-    json_object_set_new(frame, "op", json_string("verify"));
+    json_object_set_new(frame, "op", json_string(op));
     json_object_set_new(frame, "id", json_integer(request->id));
     json_object_set_new(frame, "file", string(request->file));
     json_object_set_new(frame, "original", overlay(request->original, request->original_count));
     json_object_set_new(frame, "edited", overlay(request->edited, request->edited_count));
     json_object_set_new(frame, "entries", names(request->entries, request->entry_count));
+    json_object_set_new(frame, "packages", names(request->packages, request->package_count));
     json_object_set_new(frame, "safety", json_string(request->safety ? request->safety : "exact"));
     json_object_set_new(frame, "train", json_boolean(request->train));
     json_object_set_new(frame, "deadline_ms", json_integer(request->deadline_ms));
     json_object_set_new(frame, "memory_bytes", json_integer(0));
     return frame;
+}
+
+json_t *gg_verify_request_encode(const gg_verify_request *request) {
+    return compare_request("verify", request);
+}
+
+json_t *gg_bench_request_encode(const gg_verify_request *request) {
+    return compare_request("bench", request);
 }

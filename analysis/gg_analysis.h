@@ -373,6 +373,8 @@ typedef struct gg_capture_request {
     size_t overlay_count;
     const gg_str *entries;
     size_t entry_count; /* 0: all */
+    const gg_str *packages;
+    size_t package_count; /* folders and files that count as the workspace's */
     bool train;
     uint32_t deadline_ms;
 } gg_capture_request;
@@ -389,10 +391,16 @@ typedef struct gg_verify_request {
     size_t edited_count;
     const gg_str *entries;
     size_t entry_count;
-    const char *safety; /* "exact", … */
+    const gg_str *packages;
+    size_t package_count; /* as for a capture */
+    const char *safety;   /* "exact", … */
     bool train;
     uint32_t deadline_ms;
 } gg_verify_request;
 json_t *gg_verify_request_encode(const gg_verify_request *request); /* new reference */
+/* The same two texts, to be timed; `safety` is not read. */
+json_t *gg_bench_request_encode(const gg_verify_request *request); /* new reference */
+/* Where installed packages lie, by the names in `packages`; `overlay`, `entries` and `train` are not read. */
+json_t *gg_packages_request_encode(const gg_capture_request *request); /* new reference */
 
 #endif

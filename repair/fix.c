@@ -1,13 +1,15 @@
-/* The repair session: mends the sites of one file, one after the other.  A pure state machine: no I/O, one owner at a time.
+/* The repair session: mends the sites of a file, and of the files it covers, one after the other.  A state machine: it runs nothing and
+ * writes nothing, and reads only the files that breaks lie in.  One owner at a time.
  *
- * DESIGN  The session holds the text as mended so far and the entries last measured for it.  From those it derives the first site that has
- * not been given up; its rules are tried strongest first.  An accepted verdict replaces text and entries (the verdict measured the edited
- * text), and the sites are derived anew, since later breaks may have been a cascade of the one just mended.  A site whose candidate was
- * right but did not help is tried once more when another one has been mended since: what it ran into may be gone.
+ * DESIGN  The session holds the texts as mended so far and the entries last measured for them.  From those it derives the first site that has
+ * not been given up; its rules are tried strongest first.  A site in a function that calls another one with an open site waits for that
+ * one: what an edit moves into a function of its own must be traceable whole.  An accepted verdict replaces text and entries (the verdict
+ * measured the edited text), and the sites are derived anew, since later breaks may have been a cascade of the one just mended.  A site whose
+ * candidate was right but did not help is tried once more when another one has been mended since: what it ran into may be gone.
  *
  * It ends: each step uses up an offer of a site, and there are MAX_REPAIRS verifications at most, whatever the worker answers.
  *
- * Invariant: `sites` and `tree` belong to `text`; both are rebuilt whenever text or entries change.
+ * Invariant: `sites` and each file's tree belong to the files' texts; they are rebuilt whenever a text or entries change.
  * Invariant: `edited` is not NULL exactly while the last repair awaits its verdict. */
 #include "repair/gg_repair.h"
 
@@ -19,11 +21,17 @@ typedef struct refusal { /* a site whose candidates were all refused */
     bool right;      /* the results of one of them were right: it only did not help */
 } refusal;
 
+typedef struct file { /* `seen` is what others are shown of the rest */
+    gg_fix_file seen;
+    gg_text *original, *begun, *text;
+    gg_tree *tree; /* of the text; NULL: to be parsed */
+} file;
+
 struct gg_fix {
-    gg_arena *arena; /* lives as long as the session: repairs and verdicts are shown at its end */
-    gg_str file;
-    gg_text *text;
-    gg_tree *tree;
+    gg_arena *arena;     /* lives as long as the session: repairs and verdicts are shown at its end */
+    GG_LIST(file) files; /* the session's own, then covered ones with a site */
+    bool (*covers)(const void *data, gg_str path); /* NULL: no other file */
+    const void *covers_data;
     gg_safety max_safety;
     gg_safety weakest; /* of the accepted repairs: what one waived shows where a later one lets more be compiled */
     const gg_registry *registry;
@@ -35,7 +43,8 @@ struct gg_fix {
     gg_site_list sites;
     GG_LIST(refusal) given_up; /* one for each key */
     size_t accepted;
-    gg_text *edited; /* the candidate under verification */
+    gg_text *edited;    /* the candidate under verification … */
+    size_t edited_file; /* … of this file */
     const gg_rule *offers[MAX_OFFERS];
     size_t offer_count, next_offer;
     gg_str site_key;     /* of the site being mended; empty: none chosen */
@@ -44,11 +53,25 @@ struct gg_fix {
     GG_LIST(gg_text *) bases; /* references held for repairs */
 };
 
-gg_fix *gg_fix_new(gg_str file, const gg_text *text, gg_safety max_safety, const gg_registry *registry) {
+static void put_file(gg_fix *fix, gg_str path, const gg_text *original, const gg_text *text, const gg_tree *tree) {
+    file f = {.seen = {gg_arena_str(fix->arena, path), original, text, text},
+              .original = gg_text_ref(original),
+              .begun = gg_text_ref(text),
+              .text = gg_text_ref(text),
+              .tree = tree ? gg_tree_ref(tree) : NULL};
+    gg_list_push(&fix->files, f);
+}
+
+static file *file_at(const gg_fix *fix, gg_str path) {
+    for (size_t i = 0; i < fix->files.len; i++)
+        if (gg_str_equal(fix->files.items[i].seen.path, path)) return &fix->files.items[i];
+    return NULL;
+}
+
+gg_fix *gg_fix_new(gg_str path, const gg_text *text, gg_safety max_safety, const gg_registry *registry) {
     gg_fix *fix = gg_calloc(1, sizeof(gg_fix));
     fix->arena = gg_arena_new();
-    fix->file = gg_arena_str(fix->arena, file);
-    fix->text = gg_text_ref(text);
+    put_file(fix, path, text, text, NULL);
     fix->max_safety = max_safety;
     fix->registry = registry;
     return fix;
@@ -59,6 +82,15 @@ void gg_fix_only(gg_fix *fix, bool (*wants)(const void *data, const gg_site *sit
     fix->wants_data = data;
 }
 
+void gg_fix_cover(gg_fix *fix, bool (*covers)(const void *data, gg_str path), const void *data) {
+    fix->covers = covers;
+    fix->covers_data = data;
+}
+
+void gg_fix_put(gg_fix *fix, gg_str path, const gg_text *original, const gg_text *text) {
+    if (file_at(fix, path) == NULL) put_file(fix, path, original, text, NULL);
+}
+
 void gg_fix_free(gg_fix *fix) {
     if (fix == NULL) return;
     for (size_t i = 0; i < fix->bases.len; i++) gg_text_unref(&fix->bases.items[i]);
@@ -66,14 +98,20 @@ void gg_fix_free(gg_fix *fix) {
     gg_list_clear(&fix->repairs);
     gg_list_clear(&fix->given_up);
     gg_text_unref(&fix->edited);
-    gg_tree_unref(&fix->tree);
-    gg_text_unref(&fix->text);
+    for (size_t i = 0; i < fix->files.len; i++) {
+        gg_tree_unref(&fix->files.items[i].tree);
+        gg_text_unref(&fix->files.items[i].text);
+        gg_text_unref(&fix->files.items[i].begun);
+        gg_text_unref(&fix->files.items[i].original);
+    }
+    gg_list_clear(&fix->files);
     gg_arena_free(fix->arena);
     gg_free(fix);
 }
 
 static gg_str code_of(const gg_fix *fix, const gg_site *site) {
-    return gg_text_slice(fix->text, site->span);
+    const file *f = file_at(fix, site->file);
+    return f ? gg_text_slice(f->text, site->span) : GG_STR_NULL;
 }
 
 /* A site keeps its identity while other lines change: id, enclosing definition, its own text, and how many like it come before. */
@@ -82,23 +120,32 @@ static gg_str key_of(gg_fix *fix, size_t index) {
     size_t before = 0;
     for (size_t i = 0; i < index; i++) {
         const gg_site *other = &fix->sites.items[i];
-        before += gg_str_equal(other->file, fix->file) && gg_str_equal(other->id, site->id) &&
+        before += gg_str_equal(other->file, site->file) && gg_str_equal(other->id, site->id) &&
                   gg_str_equal(other->enclosing, site->enclosing) &&
                   gg_str_equal(code_of(fix, other), code_of(fix, site));
     }
-    return gg_arena_printf(fix->arena, "%.*s %.*s #%zu %.*s", GG_STR_ARG(site->id), GG_STR_ARG(site->enclosing), before,
-                           GG_STR_ARG(code_of(fix, site)));
+    return gg_arena_printf(fix->arena, "%.*s %.*s %.*s #%zu %.*s", GG_STR_ARG(site->file), GG_STR_ARG(site->id),
+                           GG_STR_ARG(site->enclosing), before, GG_STR_ARG(code_of(fix, site)));
 }
 
+/* Files that breaks lie in and that the session covers are taken up when they are first met. */
 static int derive_sites(gg_fix *fix, gg_error *err) {
-    gg_tree_unref(&fix->tree);
-    int error = gg_tree_parse(&fix->tree, fix->text, NULL, NULL, 0, NULL, err);
-    if (error) return error;
     gg_sources *sources = gg_sources_new();
-    gg_sources_put(sources, fix->file, fix->text, fix->tree);
-    fix->sites = gg_sites_group(fix->after, fix->after_count, sources, fix->registry, fix->arena);
+    int error = 0;
+    for (size_t i = 0; i < fix->files.len && error == 0; i++) {
+        file *f = &fix->files.items[i];
+        if (f->tree == NULL) error = gg_tree_parse(&f->tree, f->text, NULL, NULL, 0, NULL, err);
+        if (error == 0) gg_sources_put(sources, f->seen.path, f->text, f->tree);
+    }
+    if (error == 0) fix->sites = gg_sites_group(fix->after, fix->after_count, sources, fix->registry, fix->arena);
+    for (size_t i = 0; i < fix->sites.len && error == 0 && fix->covers; i++) {
+        gg_str path = fix->sites.items[i].file;
+        if (file_at(fix, path) || !fix->covers(fix->covers_data, path)) continue;
+        const gg_tree *tree = gg_sources_tree(sources, path, NULL);
+        if (tree) put_file(fix, path, gg_tree_text(tree), gg_tree_text(tree), tree);
+    }
     gg_sources_free(sources);
-    return 0;
+    return error;
 }
 
 static refusal *refusal_of(gg_fix *fix, gg_str key) {
@@ -107,29 +154,52 @@ static refusal *refusal_of(gg_fix *fix, gg_str key) {
     return NULL;
 }
 
-/* The next site to mend: the first that has not been given up, else one whose refusal another repair may have mended. */
-static const gg_site *choose_site(gg_fix *fix, bool again) {
-    for (size_t i = 0; i < fix->sites.len; i++) {
-        const gg_site *site = &fix->sites.items[i];
-        if (!gg_str_equal(site->file, fix->file)) continue;
-        if (fix->wants && !fix->wants(fix->wants_data, site)) continue;
-        gg_str key = key_of(fix, i);
-        const refusal *refused = refusal_of(fix, key);
-        if (again ? !refused || !refused->right || refused->accepted == fix->accepted : refused != NULL) continue;
-        gg_rule_input in = {fix->tree, site, site->span};
-        fix->offer_count = gg_repair_offers(&in, fix->max_safety, fix->offers, MAX_OFFERS);
-        fix->next_offer = 0;
-        fix->site_key = key;
-        fix->site_was_right = false;
-        return site;
+static bool is_open(gg_fix *fix, size_t index, bool again) {
+    const gg_site *site = &fix->sites.items[index];
+    if (file_at(fix, site->file) == NULL || (fix->wants && !fix->wants(fix->wants_data, site))) return false;
+    const refusal *refused = refusal_of(fix, key_of(fix, index));
+    return again ? refused && refused->right && refused->accepted != fix->accepted : refused == NULL;
+}
+
+/* Does the function that `site` lies in call the one of `other`, as far as the stack of that one tells? */
+static bool calls(const gg_site *site, const gg_site *other) {
+    const gg_frame *own = NULL;
+    for (size_t i = 0; i < site->stack_len && own == NULL; i++)
+        if (gg_str_equal(site->stack[i].file, site->file)) own = &site->stack[i];
+    bool outside = false; /* … of the frame the other one lies in */
+    for (size_t i = 0; i < other->stack_len && own; i++) {
+        const gg_frame *at = &other->stack[i];
+        bool same = gg_str_equal(at->file, own->file) && gg_str_equal(at->function, own->function);
+        if (outside && same) return true;
+        if (!outside && gg_str_equal(at->file, other->file)) {
+            if (same) return false;
+            outside = true;
+        }
     }
-    return NULL;
+    return false;
+}
+
+/* The next site to mend: the first that has not been given up, else one whose refusal another repair may have mended; behind those it calls. */
+static const gg_site *choose_site(gg_fix *fix, bool again) {
+    size_t chosen = SIZE_MAX;
+    for (size_t i = 0; i < fix->sites.len; i++) {
+        if (!is_open(fix, i, again)) continue;
+        if (chosen == SIZE_MAX || calls(&fix->sites.items[chosen], &fix->sites.items[i])) chosen = i;
+    }
+    if (chosen == SIZE_MAX) return NULL;
+    const gg_site *site = &fix->sites.items[chosen];
+    gg_rule_input in = {file_at(fix, site->file)->tree, site, site->span};
+    fix->offer_count = gg_repair_offers(&in, fix->max_safety, fix->offers, MAX_OFFERS);
+    fix->next_offer = 0;
+    fix->site_key = key_of(fix, chosen);
+    fix->site_was_right = false;
+    return site;
 }
 
 /* The site being mended; NULL when none is, or it is gone. */
 static const gg_site *current_site(gg_fix *fix) {
     for (size_t i = 0; fix->site_key.len && i < fix->sites.len; i++)
-        if (gg_str_equal(fix->sites.items[i].file, fix->file) && gg_str_equal(key_of(fix, i), fix->site_key))
+        if (file_at(fix, fix->sites.items[i].file) && gg_str_equal(key_of(fix, i), fix->site_key))
             return &fix->sites.items[i];
     return NULL;
 }
@@ -146,12 +216,13 @@ static void give_up_site(gg_fix *fix) {
 
 /* The next rule's edits for the site, as a repair to be judged; false when the rule did not apply after all. */
 static bool prepare(gg_fix *fix, const gg_site *site, const gg_rule *rule) {
-    gg_rule_input in = {fix->tree, site, site->span};
+    const file *f = file_at(fix, site->file);
+    gg_rule_input in = {f->tree, site, site->span};
     gg_edits edits = {0};
     gg_error err = {0};
     bool ready = gg_repair_edits(rule, &in, fix->arena, &edits, &err) == 0 &&
-                 gg_edits_apply(&fix->edited, fix->text, &edits, &err) == 0;
-    if (ready && gg_str_equal(gg_text_bytes(fix->edited), gg_text_bytes(fix->text))) { /* nothing to verify */
+                 gg_edits_apply(&fix->edited, f->text, &edits, &err) == 0;
+    if (ready && gg_str_equal(gg_text_bytes(fix->edited), gg_text_bytes(f->text))) { /* nothing to verify */
         gg_text_unref(&fix->edited);
         ready = false;
     }
@@ -159,22 +230,23 @@ static bool prepare(gg_fix *fix, const gg_site *site, const gg_rule *rule) {
         gg_edit *copy = GG_ARENA_ARRAY(fix->arena, gg_edit, edits.list.len);
         memcpy(copy, edits.list.items, edits.list.len * sizeof(gg_edit));
         gg_fix_repair repair = {.site_id = site->id,
-                                .file = fix->file,
+                                .file = f->seen.path,
                                 .range_utf16 = site->range_utf16,
                                 .rule = rule,
                                 .edits = copy,
                                 .edit_count = edits.list.len,
                                 .setting = edits.setting,
-                                .base = fix->text};
+                                .base = f->text};
         gg_list_push(&fix->repairs, repair);
-        gg_list_push(&fix->bases, gg_text_ref(fix->text));
+        gg_list_push(&fix->bases, gg_text_ref(f->text));
+        fix->edited_file = (size_t)(f - fix->files.items);
     }
     gg_edits_clear(&edits);
     return ready;
 }
 
 int gg_fix_next(gg_fix *fix, gg_fix_action *out, gg_error *err) {
-    *out = (gg_fix_action){.step = GG_FIX_DONE, .original = fix->text};
+    *out = (gg_fix_action){.step = GG_FIX_DONE, .original = fix->files.items[0].text};
     if (fix->edited) return gg_fail(err, GG_EINTERNAL, "a candidate is still under verification");
     if (!fix->captured) {
         out->step = GG_FIX_CAPTURE;
@@ -189,7 +261,8 @@ int gg_fix_next(gg_fix *fix, gg_fix_action *out, gg_error *err) {
             const gg_rule *rule = fix->offers[fix->next_offer++];
             if (!prepare(fix, site, rule)) continue;
             gg_safety safety = rule->safety > fix->weakest ? rule->safety : fix->weakest;
-            *out = (gg_fix_action){GG_FIX_VERIFY, fix->text, fix->edited, safety, rule};
+            const file *f = &fix->files.items[fix->edited_file];
+            *out = (gg_fix_action){GG_FIX_VERIFY, f->seen.path, f->text, fix->edited, safety, rule};
             return 0;
         }
         give_up_site(fix);
@@ -218,8 +291,10 @@ static void adopt(gg_fix *fix, const gg_verdict *verdict) {
     fix->after = after;
     fix->after_count = verdict->entry_count;
     fix->accepted++;
-    gg_text_unref(&fix->text);
-    fix->text = fix->edited;
+    file *f = &fix->files.items[fix->edited_file];
+    gg_tree_unref(&f->tree);
+    gg_text_unref(&f->text);
+    f->seen.text = f->text = fix->edited;
     fix->edited = NULL;
     fix->site_key = GG_STR_NULL;
 }
@@ -250,7 +325,11 @@ int gg_fix_verified(gg_fix *fix, const json_t *verdict, gg_str failure, gg_error
 }
 
 const gg_text *gg_fix_text(const gg_fix *fix) {
-    return fix->text;
+    return fix->files.items[0].text;
+}
+
+const gg_fix_file *gg_fix_file_at(const gg_fix *fix, size_t index) {
+    return index < fix->files.len ? &fix->files.items[index].seen : NULL;
 }
 
 const gg_fix_repair *gg_fix_repairs(const gg_fix *fix, size_t *out_count) {

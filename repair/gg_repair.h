@@ -96,12 +96,12 @@ int gg_verdict_decode(gg_verdict *out, const json_t *json, gg_arena *arena, gg_e
 /* One line for the user: "Glued: 2 graphs → 1, outputs identical on 4 input sets." / "Refused: outputs differ …" */
 gg_str gg_verdict_summary(const gg_verdict *verdict, gg_arena *arena);
 
-/* ---- repair session: mends the sites of one file, a pure state machine (no I/O) ---------------------------------------
+/* ---- repair session: mends the sites of a file, and of others it covers: a state machine that runs nothing ---------------------
  * Drive it:  loop { action = gg_fix_next(fix); do what it says; tell it with gg_fix_captured / gg_fix_verified }.
  *   CAPTURE  the current text must be captured       → gg_fix_captured
  *   VERIFY   action.text is a candidate               → gg_fix_verified
  *   DONE     nothing more to try
- * The first break of the first entry is mended first and the file captured again (the verdict's `after` entries serve as that
+ * The first break of the first entry is mended first (but that of a function that calls one with a break comes after it) and the file captured again (the verdict's `after` entries serve as that
  * capture), since later breaks may be its cascade; a site whose candidates were all refused is passed over.  A verdict that cannot be
  * read refuses its candidate.  The session ends after a bounded number of steps, whatever it is told. */
 typedef struct gg_fix gg_fix;
@@ -119,25 +119,39 @@ typedef struct gg_fix_repair { /* one candidate that was tried */
 
 typedef enum gg_fix_step { GG_FIX_CAPTURE, GG_FIX_VERIFY, GG_FIX_DONE } gg_fix_step;
 
+typedef struct gg_fix_file {
+    gg_str path; /* absolute */
+    const gg_text *original, *begun,
+        *text; /* as it was, as the session began with it, as mended so far; borrowed until the next step */
+} gg_fix_file;
+
 typedef struct gg_fix_action {
     gg_fix_step step;
+    gg_str file;             /* VERIFY: the file that is edited; all others are as gg_fix_file_at says */
     const gg_text *original; /* VERIFY: the text now; CAPTURE: the text to capture.  Borrowed. */
     const gg_text *edited;   /* VERIFY */
     gg_safety safety;        /* VERIFY: the rule's */
     const gg_rule *rule;
 } gg_fix_action;
 
-/* `file` absolute.  Only sites in `file` are mended.  max_safety bounds the rules. */
-gg_fix *gg_fix_new(gg_str file, const gg_text *text, gg_safety max_safety, const gg_registry *registry);
+/* `path` absolute.  Only sites in that file are mended, unless gg_fix_cover says more.  max_safety bounds the rules. */
+gg_fix *gg_fix_new(gg_str path, const gg_text *text, gg_safety max_safety, const gg_registry *registry);
 /* Only sites that are wanted are mended from now on; `data` is borrowed for the session's life. */
 void gg_fix_only(gg_fix *fix, bool (*wants)(const void *data, const gg_site *site), const void *data);
+/* Sites in files that `covers` (absolute path) accepts are mended too; `data` is borrowed for the session's life.  A file is read when a break
+ * is first met in it. */
+void gg_fix_cover(gg_fix *fix, bool (*covers)(const void *data, gg_str path), const void *data);
+/* A covered file whose text is not the one on disk: before the capture. */
+void gg_fix_put(gg_fix *fix, gg_str path, const gg_text *original, const gg_text *text);
 void gg_fix_free(gg_fix *fix);
 int gg_fix_next(gg_fix *fix, gg_fix_action *out, gg_error *err) GG_MUST_USE;
 /* `frames`: the `entry` values of the capture's frames (copied).  */
 int gg_fix_captured(gg_fix *fix, json_t *const *entries, size_t count, gg_error *err) GG_MUST_USE;
 /* `verdict`: the verdict value of the frame, or NULL when the job failed; `failure` then says why. */
 int gg_fix_verified(gg_fix *fix, const json_t *verdict, gg_str failure, gg_error *err) GG_MUST_USE;
-const gg_text *gg_fix_text(const gg_fix *fix); /* the text as mended so far; borrowed */
+const gg_text *gg_fix_text(const gg_fix *fix); /* its own file as mended so far; borrowed */
+/* The session's own file is the first, then come covered ones; NULL behind the last.  Those untouched so far are among them. */
+const gg_fix_file *gg_fix_file_at(const gg_fix *fix, size_t index);
 const gg_fix_repair *gg_fix_repairs(const gg_fix *fix, size_t *out_count);
 const gg_entry *gg_fix_before(const gg_fix *fix, size_t *out_count); /* entries of the first capture */
 const gg_entry *gg_fix_after(const gg_fix *fix, size_t *out_count);  /* of the text as it is now */

@@ -21,6 +21,7 @@ int gg_cli_fix(int argc, char **argv);
 int gg_cli_explain(int argc, char **argv);
 int gg_cli_doctor(int argc, char **argv);
 int gg_cli_record(int argc, char **argv);
+int gg_cli_run_command(int argc, char **argv);
 /* Is what was typed this name with a mistake or two? */
 bool gg_cli_is_near(const char *typed, const char *name);
 

@@ -18,6 +18,7 @@ static const struct command {
     {"fix", gg_cli_fix, "mend graph breaks with proved edits"},
     {"explain", gg_cli_explain, "say what a graph break is"},
     {"record", gg_cli_record, "run a program and keep example inputs of its modules"},
+    {"run", gg_cli_run_command, "run a program with the patched packages of fix --package"},
     {"doctor", gg_cli_doctor, "say which Python and torch are used and what is missing"},
 };
 

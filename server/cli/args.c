@@ -5,7 +5,7 @@
 
 #include "server/cli/cli.h"
 
-enum { CHECK = 1, FIX = 2, EXPLAIN = 4, DOCTOR = 8, RECORD = 16, MAX_JOBS = 64 };
+enum { CHECK = 1, FIX = 2, EXPLAIN = 4, DOCTOR = 8, RECORD = 16, RUN = 32, MAX_JOBS = 64 };
 
 static const struct option {
     const char *name, *value, *help; /* value: NULL for a switch */
@@ -23,6 +23,7 @@ static const struct option {
     {"--diff", NULL, "show the proved edits as a unified diff (the default)", FIX},
     {"--apply", NULL, "write the proved edits to the files", FIX},
     {"--max-safety", "CLASS", "weakest edits allowed: exact (default), effects, numeric, config", FIX},
+    {"--package", "NAME", "mend this installed package too, in an overlay (repeatable; docs/overlay.md)", FIX},
     {"--train", NULL, "run every entry in training mode with gradients", CHECK | FIX},
     {"--timeout", "SECONDS", "deadline of one entry (default 60)", CHECK | FIX},
     {"--no-cache", NULL, "run every file, also those whose stored result still holds", CHECK},
@@ -35,8 +36,11 @@ static const struct option {
     {"-o", "DIR", "where to keep inputs (default: .graphglue/inputs of the project; check reads GRAPHGLUE_INPUTS=DIR)",
      RECORD},
     {"--values", "small|all|none", "whose elements are kept: small tensors' (default), all tensors', none", RECORD},
+    {"--overlay", "DIR", "the patched packages (default: .graphglue/overlay of the project)", RUN},
+    {"--strict", NULL, "end with exit code 2 where a patch does not fit what is installed (default: run the original)",
+     RUN},
     {"--fail-on", "breaks|never", "whether breaks make the exit code 1 (default breaks)", CHECK | FIX},
-    {"--log-level", "LEVEL", "error, warning (default), info, debug", CHECK | FIX | EXPLAIN | DOCTOR | RECORD},
+    {"--log-level", "LEVEL", "error, warning (default), info, debug", CHECK | FIX | EXPLAIN | DOCTOR | RECORD | RUN},
 };
 
 static const struct {
@@ -48,8 +52,8 @@ static const struct {
      "check [options] PATH...\n\nRuns the files' entries under TorchDynamo and shows every graph break.\n"
      "Exit code: 0 no break, 1 breaks, 2 something could not be run."},
     {"fix", FIX,
-     "fix [options] PATH...\n\nMends graph breaks with edits proved on the files' own inputs. Writes only with "
-     "--apply.\nExit code: 0 no break is left, 1 breaks are, 2 something could not be run."},
+     "fix [options] PATH...\n\nMends graph breaks with edits proved on the files' own inputs. Your files are "
+     "written only with --apply.\nExit code: 0 no break is left, 1 breaks are, 2 something could not be run."},
     {"explain", EXPLAIN,
      "explain GBxxxx|GGxxx\n\nSays what a graph break is, why it happens and what to do; of a repair rule, what it "
      "does."},
@@ -57,6 +61,10 @@ static const struct {
      "record [options] -- PROGRAM [ARGUMENT...]\n\nRuns a program, such as `python train.py` or `pytest`, and keeps "
      "example inputs of\n"
      "every module and compiled function that it calls. Exit code: the program's."},
+    {"run", RUN,
+     "run [options] -- PROGRAM [ARGUMENT...]\n\nRuns a program, such as `python script.py`, with the patched packages "
+     "that `fix --package` made\n"
+     "in place of the installed ones (docs/overlay.md). Exit code: the program's."},
     {"doctor", DOCTOR, "doctor [options]\n\nSays which Python, torch and CUDA are used, and what is missing."},
 };
 
@@ -190,6 +198,12 @@ static int take(gg_cli_args *a, const char *name, const char *value, gg_error *e
         a->apply = true;
     else if (strcmp(name, "--python") == 0)
         a->python = value;
+    else if (strcmp(name, "--overlay") == 0)
+        a->overlay = value;
+    else if (strcmp(name, "--strict") == 0)
+        a->strict = true;
+    else if (strcmp(name, "--package") == 0)
+        gg_list_push(&a->packages, (char *)(uintptr_t)value);
     else if (strcmp(name, "--stdin-filename") == 0)
         a->stdin_filename = value;
     else if (strcmp(name, "-o") == 0)
@@ -256,7 +270,7 @@ int gg_cli_parse(gg_cli_args *out, int argc, char **argv, bool *help, gg_error *
         char *arg = argv[i];
         if (only_paths || arg[0] != '-' || strcmp(arg, "-") == 0) {
             gg_list_push(&out->paths, arg);
-            only_paths = only_paths || bit == RECORD; /* what follows is the program's */
+            only_paths = only_paths || (bit & (RECORD | RUN)); /* what follows is the program's */
             continue;
         }
         if (strcmp(arg, "--") == 0) {
@@ -293,6 +307,7 @@ void gg_cli_args_clear(gg_cli_args *args) {
     gg_list_clear(&args->owned);
     gg_remote_clear(&args->remote);
     gg_list_clear(&args->paths);
+    gg_list_clear(&args->packages);
     json_decref(args->given);
     gg_cli_settings_free(args->settings);
 }

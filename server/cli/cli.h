@@ -23,6 +23,9 @@ typedef struct gg_cli_args {
     gg_cli_names owned;
     const char *python, *stdin_filename;
     const char *out, *values; /* of record */
+    gg_cli_names packages;    /* of fix: their files are mended too; borrowed from argv */
+    const char *overlay;      /* of run */
+    bool strict;              /* of run */
     bool json, sarif, is_static, fresh, train, diff, apply, never_fail;
     unsigned jobs; /* 0: as many as the machine bears */
     gg_remote remote;
@@ -106,9 +109,16 @@ int gg_cli_read_stdin(gg_text **out, gg_error *err) GG_MUST_USE;
 /* check --static (scan.c).  args: those of `check`, the name for standard input among its paths.  An exit code. */
 int gg_cli_scan(gg_cli_args *args);
 
+/* ---- fix's JSON (fix_json.c) --------------------------------------------------------------------------------------------------- */
+json_t *gg_cli_repairs_json(const gg_fix *fix); /* what was tried; NULL: nothing */
+/* The contract's file; fix may be NULL. */
+json_t *gg_cli_fix_json(gg_cli_run *run, const gg_fix *fix, const gg_cli_file *file, json_t *repairs_take,
+                        json_t *overlay_take);
+
 /* ---- fix's report (fix_report.c) ------------------------------------------------------------------------------------------------ */
 typedef struct gg_cli_fix_counts {
     size_t proved, refused;
+    size_t own;       /* of the proved, those in the user's own file */
     size_t held_back; /* sites left that an edit over --max-safety may mend */
     gg_safety needed; /* the strongest safety that lets all of those be tried */
 } gg_cli_fix_counts;
@@ -116,6 +126,8 @@ typedef struct gg_cli_fix_counts {
 /* What was tried, the diff (unless applied), and what is left, as text on stdout.  Adds to *counts. */
 void gg_cli_fix_report(const gg_fix *fix, const gg_cli_file *file, gg_cli_run *run, const gg_cli_args *args,
                        gg_cli_fix_counts *counts);
+/* The session's texts, as they were or as they are now; the caller frees. */
+gg_sources *gg_cli_fix_sources(const gg_fix *fix, bool before);
 void gg_cli_fix_summary(const gg_cli_fix_counts *counts, const gg_cli_args *args);
 
 /* ---- reports ------------------------------------------------------------------------------------------------------------------ */

@@ -21,11 +21,12 @@ static uint32_t before_repair(const gg_fix_repair *repair, uint32_t at) {
     return (uint32_t)(at - shift);
 }
 
-/* Where the repair's site is in the file as it was. */
+/* Where the repair's site is in its file as it was. */
 static uint32_t original_place(const gg_fix_repair *repairs, size_t index) {
     uint32_t at = gg_text_offset(repairs[index].base, repairs[index].range_utf16.start, GG_UTF16);
     for (size_t i = index; i-- > 0;)
-        if (repairs[i].verdict && repairs[i].verdict->accepted) at = before_repair(&repairs[i], at);
+        if (repairs[i].verdict && repairs[i].verdict->accepted && gg_str_equal(repairs[i].file, repairs[index].file))
+            at = before_repair(&repairs[i], at);
     return at;
 }
 
@@ -34,9 +35,28 @@ static bool proved_later(const gg_fix_repair *repairs, size_t count, size_t inde
     const gg_fix_repair *r = &repairs[index];
     for (size_t i = index + 1; i < count && !r->verdict->accepted; i++)
         if (repairs[i].rule == r->rule && repairs[i].verdict && repairs[i].verdict->accepted &&
-            original_place(repairs, i) == original_place(repairs, index))
+            gg_str_equal(repairs[i].file, r->file) && original_place(repairs, i) == original_place(repairs, index))
             return true;
     return false;
+}
+
+static const gg_fix_file *file_of(const gg_fix *fix, gg_str path) {
+    const gg_fix_file *f = NULL;
+    for (size_t i = 0; (f = gg_fix_file_at(fix, i)) != NULL && !gg_str_equal(f->path, path);) i++;
+    return f;
+}
+
+gg_sources *gg_cli_fix_sources(const gg_fix *fix, bool before) {
+    gg_sources *sources = gg_sources_new();
+    const gg_fix_file *f;
+    for (size_t i = 0; (f = gg_fix_file_at(fix, i)) != NULL; i++)
+        gg_sources_put(sources, f->path, before ? f->begun : f->text, NULL);
+    return sources;
+}
+
+/* As the user named it; other files by their whole path. */
+static const char *shown(const gg_cli_file *file, gg_str path, gg_arena *arena) {
+    return gg_str_is(path, file->absolute) ? gg_cli_shown(file->path) : gg_arena_z(arena, path);
 }
 
 static void report_repairs(const gg_fix *fix, const gg_cli_file *file, gg_cli_fix_counts *counts) {
@@ -47,11 +67,12 @@ static void report_repairs(const gg_fix *fix, const gg_cli_file *file, gg_cli_fi
     for (size_t i = 0; i < count; i++) {
         const gg_fix_repair *r = &list[i];
         if (r->verdict == NULL || proved_later(list, count, i)) continue;
-        gg_position at = gg_text_position(file->text, original_place(list, i), GG_UTF16);
-        printf("%s%s:%u:%u:%s %.*s %s (%s, %s)\n  %s%.*s%s\n", style->bold, gg_cli_shown(file->path), at.line + 1,
+        gg_position at = gg_text_position(file_of(fix, r->file)->begun, original_place(list, i), GG_UTF16);
+        printf("%s%s:%u:%u:%s %.*s %s (%s, %s)\n  %s%.*s%s\n", style->bold, shown(file, r->file, arena), at.line + 1,
                at.character + 1, style->reset, GG_STR_ARG(r->site_id), r->rule->title, r->rule->code,
                gg_safety_name(r->rule->safety), r->verdict->accepted ? style->green : style->red,
                GG_STR_ARG(gg_verdict_summary(r->verdict, arena)), style->reset);
+        counts->own += r->verdict->accepted && gg_str_is(r->file, file->absolute);
         if (r->verdict->accepted)
             counts->proved++;
         else
@@ -78,9 +99,8 @@ static void report_entry(const gg_entry *before, const gg_entry *after) {
 static void report_left(const gg_fix *fix, const gg_cli_file *file, gg_cli_run *run, const gg_cli_args *args,
                         gg_cli_fix_counts *counts) {
     gg_arena *arena = gg_arena_new();
-    gg_sources *sources = gg_sources_new();
+    gg_sources *sources = gg_cli_fix_sources(fix, false);
     gg_error err = {0};
-    gg_sources_put(sources, gg_str_from(file->absolute), gg_fix_text(fix), NULL);
     size_t count, before_count;
     const gg_entry *before = gg_fix_before(fix, &before_count), *after = gg_fix_after(fix, &count);
     gg_site_list sites = gg_sites_group(after, count, sources, gg_cli_run_registry(run), arena);
@@ -92,11 +112,10 @@ static void report_left(const gg_fix *fix, const gg_cli_file *file, gg_cli_run *
         if (gg_cli_level_of(file->options, site) == GG_LEVEL_OFF) continue;
         if (!headed) puts("Left as it is:\n");
         headed = true;
-        bool own = gg_str_is(site->file, file->absolute);
+        bool own = file_of(fix, site->file) != NULL;
         const gg_safety *tried = own ? &safety : NULL;
         const gg_rule *offer = gg_cli_offer(site, gg_sources_tree(sources, site->file, &err), tried);
-        gg_cli_print_site(stdout, site, sources, own ? gg_cli_shown(file->path) : gg_arena_z(arena, site->file), args,
-                          tried);
+        gg_cli_print_site(stdout, site, sources, shown(file, site->file, arena), args, tried);
         if (offer == NULL || !own) continue;
         counts->held_back++;
         if (offer->safety > counts->needed) counts->needed = offer->safety;
@@ -111,19 +130,23 @@ static void report_left(const gg_fix *fix, const gg_cli_file *file, gg_cli_run *
 void gg_cli_fix_report(const gg_fix *fix, const gg_cli_file *file, gg_cli_run *run, const gg_cli_args *args,
                        gg_cli_fix_counts *counts) {
     report_repairs(fix, file, counts);
-    if (!args->apply && !gg_str_equal(gg_text_bytes(file->text), gg_text_bytes(gg_fix_text(fix)))) {
-        gg_cli_print_diff(stdout, gg_cli_shown(file->path), file->text, gg_fix_text(fix));
+    gg_arena *arena = gg_arena_new();
+    const gg_fix_file *f;
+    for (size_t i = 0; (f = gg_fix_file_at(fix, i)) != NULL; i++) {
+        if (gg_str_equal(gg_text_bytes(f->begun), gg_text_bytes(f->text)) || (i == 0 && args->apply)) continue;
+        gg_cli_print_diff(stdout, shown(file, f->path, arena), f->begun, f->text);
         putchar('\n');
     }
+    gg_arena_free(arena);
     report_left(fix, file, run, args, counts);
 }
 
 void gg_cli_fix_summary(const gg_cli_fix_counts *counts, const gg_cli_args *args) {
     const gg_cli_style *style = gg_cli_style_for(stdout);
     printf("%s%zu repair%s proved%s, %zu candidate%s refused%s\n", style->bold, counts->proved,
-           counts->proved == 1 ? "" : "s", args->apply && counts->proved ? " and written" : "", counts->refused,
+           counts->proved == 1 ? "" : "s", args->apply && counts->own ? " and written" : "", counts->refused,
            counts->refused == 1 ? "" : "s", style->reset);
-    if (counts->proved && !args->apply)
+    if (counts->own && !args->apply)
         printf("%shelp:%s nothing was written; --apply writes the proved edits\n", style->green, style->reset);
     if (counts->held_back)
         printf("%shelp:%s %zu more site%s may be mended with --max-safety %s\n", style->green, style->reset,

@@ -1,89 +1,32 @@
 /* graphglue-lsp record -- python train.py: runs the program as it is, with our sitecustomize first on PYTHONPATH (graphglue_record/), which
  * keeps example inputs while it runs.  The program has the terminal; its exit status is ours. */
 #include <dirent.h>
-#include <errno.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "server/cli/cli.h"
+#include "server/cli/overlay.h"
 #include "server/support.h"
 
-extern char **environ;
-
-static pid_t running;
-
-static void pass_on(int signal_number) {
-    if (running > 0) kill(running, signal_number);
-}
-
-/* Absolute, made with what is above it; .graphglue/ keeps itself out of version control. */
+/* Absolute, and made. */
 static int make_folder(const gg_cli_args *args, char *out, size_t size, gg_error *err) {
-    char here[GG_PATH_BYTES], root[GG_PATH_BYTES], beside[GG_PATH_BYTES + 2];
+    char here[GG_PATH_BYTES], beside[GG_PATH_BYTES + 2];
     if (getcwd(here, sizeof(here)) == NULL) return gg_fail(err, GG_EIO, "the current folder cannot be read");
     snprintf(beside, sizeof(beside), "%s/x", here);
-    bool kept = args->out == NULL;
-    if (kept)
-        snprintf(out, size, "%s/.graphglue/inputs", gg_cli_project_of(beside, root) ? root : here);
+    int error = 0;
+    if (args->out == NULL)
+        error = gg_cli_state_path(out, size, beside, "inputs", err);
     else
         snprintf(out, size, "%s%s%s", args->out[0] == '/' ? "" : here, args->out[0] == '/' ? "" : "/", args->out);
-    for (char *slash = strchr(out + 1, '/');; slash = strchr(slash + 1, '/')) {
-        if (slash) *slash = '\0';
-        int failed = mkdir(out, 0777) != 0 && errno != EEXIST ? errno : 0;
-        if (failed) return gg_fail(err, GG_EIO, "%s cannot be made: %s", out, strerror(failed));
-        if (slash == NULL) break;
-        *slash = '/';
-    }
-    if (!kept) return 0;
-    char ignore[GG_PATH_BYTES * 2];
-    snprintf(ignore, sizeof(ignore), "%s/../.gitignore", out);
-    FILE *file = fopen(ignore, "wx");
-    if (file) {
-        fputs("*\n", file);
-        fclose(file);
-    }
-    return 0;
+    return error ? error : gg_cli_make_folder(out, err);
 }
 
 static void set_environment(const gg_cli_args *args, const char *folder, const char *support) {
-    const char *path = getenv("PYTHONPATH");
-    gg_buf joined;
-    gg_buf_init(&joined, 1 << 20);
-    (void)gg_buf_printf(&joined, "%s%s%s", support, path && *path ? ":" : "", path ? path : "");
-    setenv("PYTHONPATH", joined.ptr, 1);
-    gg_buf_clear(&joined);
+    gg_cli_path_first("PYTHONPATH", support);
     setenv("GRAPHGLUE_RECORD", folder, 1);
     setenv("GRAPHGLUE_RECORD_VALUES", args->values ? args->values : "small", 1);
-}
-
-/* Runs it to its end; its exit status as a shell gives it. */
-static int run(char *const *program) {
-    struct sigaction keep = {.sa_handler = SIG_IGN}, pass = {.sa_handler = pass_on};
-    posix_spawnattr_t attributes;
-    sigset_t defaults;
-    sigemptyset(&defaults);
-    sigaddset(&defaults, SIGPIPE);
-    posix_spawnattr_init(&attributes);
-    posix_spawnattr_setsigdefault(&attributes, &defaults);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
-    int error = posix_spawnp(&running, program[0], NULL, &attributes, program, environ);
-    posix_spawnattr_destroy(&attributes);
-    if (error) {
-        fprintf(stderr, "graphglue-lsp record: %s: %s\n", program[0], strerror(error));
-        return error == ENOENT ? 127 : 126;
-    }
-    sigaction(SIGINT, &keep, NULL); /* the terminal sends it to the program too */
-    sigaction(SIGQUIT, &keep, NULL);
-    sigaction(SIGTERM, &pass, NULL);
-    sigaction(SIGHUP, &pass, NULL);
-    int status = 0;
-    while (waitpid(running, &status, 0) < 0 && errno == EINTR) {}
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
 typedef struct totals {
@@ -165,7 +108,7 @@ int gg_cli_record(int argc, char **argv) {
         clock_gettime(CLOCK_REALTIME_COARSE, &since); /* a file system stamps its files with this one */
         gg_list_push(&args.paths, NULL);
         set_environment(&args, folder, support);
-        status = run(args.paths.items);
+        status = gg_cli_launch("record", args.paths.items);
         report(folder, since);
     }
     gg_free(support);

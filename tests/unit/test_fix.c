@@ -431,6 +431,63 @@ static void test_it_ends_whatever_the_worker_says(void **state) {
     }
 }
 
+/* ---- other files -------------------------------------------------------------------------------------------------- */
+
+#define LIBRARY "/site/lib.py"
+
+static bool is_library(const void *data, gg_str path) {
+    (void)data;
+    return gg_str_is(path, LIBRARY);
+}
+
+/* A break in f, and one in g of another file that f calls, in that order. */
+static json_t *caller_and_callee(const session *s, const gg_text *library) {
+    json_t *in_f = frame_at(gg_fix_text(s->fix), GG_STR("print('caller')"), PATH);
+    json_t *call = frame_at(gg_fix_text(s->fix), GG_STR("g(h)"), PATH);
+    json_t *in_g = frame_at(library, GG_STR("print('callee')"), LIBRARY);
+    json_object_set_new(in_g, "function", json_string("g"));
+    return json_pack("{s:s, s:s, s:i, s:[{s:s, s:s, s:[o]}, {s:s, s:s, s:[o, o]}]}", "name", "e", "status", "breaks",
+                     "graphs", 3, "breaks", "id", "GB0059", "kind", "split", "stack", in_f, "id", "GB0059", "kind",
+                     "split", "stack", in_g, call);
+}
+
+static session start_with_library(gg_text **library) {
+    session s = start("from lib import g\n\n\ndef f(h):\n    print('caller')\n    return g(h)\n", GG_SAFETY_EFFECTS);
+    assert_int_equal(gg_text_new(library, GG_STR("def g(h):\n    print('callee')\n    return h + 1\n"), NULL), 0);
+    gg_fix_cover(s.fix, is_library, NULL);
+    gg_fix_put(s.fix, GG_STR(LIBRARY), *library, *library);
+    json_t *e = caller_and_callee(&s, *library);
+    assert_int_equal(gg_fix_captured(s.fix, &e, 1, &s.err), 0);
+    json_decref(e);
+    return s;
+}
+
+static void test_callee_in_another_file_comes_first(void **state) {
+    (void)state;
+    gg_text *library = NULL;
+    session s = start_with_library(&library);
+    expect(&s, "GG001");
+    assert_true(gg_str_is(s.action.file, LIBRARY));
+    assert_true(s.action.original == gg_fix_file_at(s.fix, 1)->text);
+    json_t *left = json_pack("{s:s, s:s, s:i, s:[{s:s, s:s, s:[o]}]}", "name", "e", "status", "breaks", "graphs", 2,
+                             "breaks", "id", "GB0059", "kind", "split", "stack",
+                             frame_at(gg_fix_text(s.fix), GG_STR("print('caller')"), PATH));
+    json_t *v = json_pack("{s:b, s:s, s:i, s:[{s:s, s:O, s:O, s:b}]}", "accepted", 1, "outputs", "identical",
+                          "breaks_before", 2, "entries", "name", "e", "before", left, "after", left, "glued", 0);
+    assert_int_equal(gg_fix_verified(s.fix, v, GG_STR_NULL, &s.err), 0);
+    json_decref(v);
+    json_decref(left);
+    const gg_fix_file *f = gg_fix_file_at(s.fix, 1);
+    assert_true(f->original == library && f->begun == library);
+    assert_true(gg_str_contains(gg_text_bytes(f->text), GG_STR("is_compiling()")));
+    expect_text(&s, guarded, false); /* its own file is untouched so far */
+    expect(&s, "GG001");
+    assert_true(gg_str_is(s.action.file, PATH));
+    assert_null(gg_fix_file_at(s.fix, 2));
+    finish(&s);
+    gg_text_unref(&library);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_first_accepted_wins),
@@ -450,6 +507,7 @@ int main(void) {
         cmocka_unit_test(test_odd_verdicts_refuse_the_candidate),
         cmocka_unit_test(test_missing_keys_are_unknown),
         cmocka_unit_test(test_it_ends_whatever_the_worker_says),
+        cmocka_unit_test(test_callee_in_another_file_comes_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-"""What a forked child does: one capture, one verification, or the writing of inputs."""
+"""What a forked child does: one capture, one verification, the writing of inputs, or a look at installed packages."""
 
 import contextlib
 import os
@@ -15,6 +15,7 @@ from graphglue_worker import (
     forks,
     inputs,
     overlay,
+    packages,
     positions,
     reads,
     recorded,
@@ -33,6 +34,7 @@ def begin(request: dict[str, Any], workspaces: list[str]) -> str:
     """What comes before any user code.  Returns the file's absolute path."""
     file = os.path.abspath(request["file"])
     positions.set_roots([*workspaces, os.path.dirname(file)])
+    positions.set_packages([] if request["op"] == "packages" else request.get("packages") or [])
     sys.argv[:] = [file]  # what user code that reads its arguments at import finds
     recorded.install(request.get("recorded"))
     return file
@@ -63,6 +65,8 @@ def run(
             repeats = _capture(request, file, plans, ahead)
         elif request["op"] == "write_inputs":
             write_inputs.run({**request, "file": file}, plans)
+        elif request["op"] == "packages":
+            packages.run(request, wire.report)
         else:
             verify.run(request, workspaces, wire.report, plans)
     except wire.ChannelLost:

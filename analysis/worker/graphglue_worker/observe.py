@@ -25,7 +25,7 @@ from typing import Any
 import torch
 from torch.utils import _pytree
 
-from graphglue_worker import capture, forks, inputs, positions, snapshot
+from graphglue_worker import capture, forks, inputs, overlay, positions, snapshot
 from graphglue_worker.inputs import Call, Entry
 
 FINGERPRINT_NODES = 20_000  # of one attribute or global; what is larger is taken for unchanged
@@ -402,11 +402,15 @@ def _held(owner: Any) -> dict[str, bytes]:
 
 
 def _users_modules() -> list[ModuleType]:
-    """The Python modules of the workspace that were imported since `start`."""
+    """The Python modules of the workspace that were imported since `start`; of an installed package those that a text is put over."""
     found = []
     for name in [n for n in sys.modules if n not in _known]:
         file = getattr(sys.modules[name], "__file__", None)
-        if isinstance(file, str) and positions.origin(file) == "workspace":
+        if (
+            isinstance(file, str)
+            and positions.origin(file) == "workspace"
+            and (overlay.holds(file) or not positions.in_package(file))
+        ):
             found.append(sys.modules[name])
         else:
             _known.add(name)

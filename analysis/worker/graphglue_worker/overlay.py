@@ -76,6 +76,11 @@ def install(files: dict[str, str]) -> None:
     importlib.invalidate_caches()
 
 
+def holds(path: str) -> bool:
+    """Is there a text for this file?"""
+    return os.path.realpath(path) in _files
+
+
 def read(path: str) -> str:
     """The text of a file as the editor has it.  Raises OSError, SyntaxError or UnicodeDecodeError as Python's import would."""
     text = _files.get(os.path.realpath(path))

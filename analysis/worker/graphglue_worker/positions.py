@@ -19,6 +19,7 @@ _STDLIB = tuple({os.path.realpath(sysconfig.get_path(n)) + os.sep for n in ("std
 _SITE = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 _ENVIRONMENT = os.path.realpath(sys.prefix) + os.sep
 _roots: list[str] = []
+_packages: list[str] = []  # installed, and yet to be mended
 
 Frame = dict[str, Any]
 Place = tuple["int | None", ...]  # first line, last line, first column, column after the last
@@ -33,6 +34,18 @@ def set_roots(roots: list[str]) -> None:
     origin.cache_clear()
 
 
+def set_packages(places: list[str]) -> None:
+    """Folders and files of installed packages that count as the user's workspace."""
+    _packages[:] = [os.path.realpath(p).rstrip(os.sep) for p in places]
+    origin.cache_clear()
+
+
+def in_package(path: str) -> bool:
+    """Is it a file of a package that `set_packages` names?"""
+    real = os.path.realpath(path) if _packages else path
+    return any(real == p or real.startswith(p + os.sep) for p in _packages)
+
+
 @functools.lru_cache(maxsize=4096)
 def origin(path: str) -> str:
     """``workspace``, ``torch``, ``stdlib`` or ``library``."""
@@ -40,6 +53,8 @@ def origin(path: str) -> str:
         return "torch"
     if path.startswith("<"):  # <string>, <frozen …>, <__array_function__ internals>
         return "stdlib"
+    if in_package(path):
+        return "workspace"
     real = os.path.realpath(path)
     installed = any(s in real for s in _SITE)
     if not installed and real.startswith(_STDLIB):

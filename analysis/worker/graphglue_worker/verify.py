@@ -12,12 +12,25 @@ The original is compiled for other sizes only where the edited code is compiled 
 What is observed of a call is in ``observe``, what counts as the same in ``compare``, the verdict in ``judge``.
 """
 
+import contextlib
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from graphglue_worker import capture, cascade, compare, devices, forks, inputs, judge, observe, overlay, users_compile
+from graphglue_worker import (
+    capture,
+    cascade,
+    compare,
+    devices,
+    forks,
+    inputs,
+    judge,
+    observe,
+    overlay,
+    users_compile,
+    wire,
+)
 from graphglue_worker.inputs import Entry
 from graphglue_worker.observe import Gradients, Run
 
@@ -151,6 +164,8 @@ def _each(
         for entry in inputs.load(file, bool(request.get("train")), plans, fixed=True):
             if wanted is None or entry.name in wanted:
                 yield measured(entry, deadline_ms)
+                with contextlib.suppress(wire.ChannelLost):  # the deadline is that of one entry
+                    wire.report({"op": "progress", "message": entry.name})
     except inputs.ImportFailure as e:
         yield e.with_line
 

@@ -1,0 +1,57 @@
+/* Folders and files that commands make.  Loop thread only. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "server/cli/overlay.h"
+
+int gg_cli_state_path(char *out, size_t size, const char *file, const char *name, gg_error *err) {
+    char here[GG_PATH_BYTES], root[GG_PATH_BYTES];
+    if (getcwd(here, sizeof(here)) == NULL) return gg_fail(err, GG_EIO, "the current folder cannot be read");
+    int length = snprintf(out, size, "%s/.graphglue/%s", gg_cli_project_of(file, root) ? root : here, name);
+    return length < (int)size ? 0 : gg_fail(err, GG_EIO, "the path of .graphglue/%s is too long", name);
+}
+
+int gg_cli_make_folder(const char *path, gg_error *err) {
+    char at[GG_PATH_BYTES], ignore[GG_PATH_BYTES + 16];
+    if (snprintf(at, sizeof(at), "%s", path) >= (int)sizeof(at)) return gg_fail(err, GG_EIO, "%s is too long", path);
+    for (char *slash = strchr(at + 1, '/');; slash = strchr(slash + 1, '/')) {
+        if (slash) *slash = '\0';
+        int failed = mkdir(at, 0777) != 0 && errno != EEXIST ? errno : 0;
+        if (failed) return gg_fail(err, GG_EIO, "%s cannot be made: %s", at, strerror(failed));
+        if (gg_str_ends_with(gg_str_from(at), GG_STR("/.graphglue"))) {
+            snprintf(ignore, sizeof(ignore), "%s/.gitignore", at);
+            FILE *file = fopen(ignore, "wx");
+            if (file) {
+                fputs("*\n", file);
+                fclose(file);
+            }
+        }
+        if (slash == NULL) return 0;
+        *slash = '/';
+    }
+}
+
+int gg_cli_write_file(const char *path, gg_str bytes, unsigned mode, gg_error *err) {
+    gg_buf temporary;
+    gg_buf_init(&temporary, 8192);
+    gg_buf_printf(&temporary, "%s.graphglue-XXXXXX", path);
+    int fd = temporary.overflow ? -1 : mkstemp(temporary.ptr), error = 0;
+    bool written = fd >= 0 && fchmod(fd, mode) == 0;
+    for (size_t at = 0; written && at < bytes.len;) {
+        ssize_t n = write(fd, bytes.ptr + at, bytes.len - at);
+        written = n > 0;
+        at += written ? (size_t)n : 0;
+    }
+    written = written && fsync(fd) == 0;
+    if (fd >= 0) written = close(fd) == 0 && written;
+    if (written && rename(temporary.ptr, path) != 0) written = false;
+    if (!written) {
+        error = gg_fail(err, GG_EIO, "%s could not be written; it is as it was", path);
+        if (fd >= 0) unlink(temporary.ptr);
+    }
+    gg_buf_clear(&temporary);
+    return error;
+}
