@@ -169,7 +169,7 @@ static bool changes_nothing(TSNode node, void *data) {
     if (!gg_node_is(node, "call")) return true;
     for (TSNode at = gg__parent(node); !ts_node_is_null(at); at = gg__parent(at))
         if (gg_node_is(at, "lambda")) return true; /* not called here */
-    return reads_only(tree, node);
+    return reads_only(tree, node) || gg__is_clock(tree, node);
 }
 
 bool gg__is_harmless(const gg_tree *tree, TSNode expression) {

@@ -62,6 +62,9 @@ bool gg__is_diagnostic(const gg_rule_input *in, TSNode statement);
 bool gg__only_diagnostics(const gg_rule_input *in, TSNode block);
 /* Evaluating it changes nothing, as far as names tell: an allow-list of operations, functions and methods. */
 bool gg__is_harmless(const gg_tree *tree, TSNode expression);
+/* Evaluating it raises nothing, for no values. */
+bool gg__cannot_fail(const gg_rule_input *in, TSNode expression);
+bool gg__is_clock(const gg_tree *tree, TSNode call); /* time.perf_counter() and its like */
 /* May an exception raised here be caught, or what is printed be collected, by code around it in the same function? */
 bool gg__is_watched(const gg_tree *tree, TSNode statement);
 
