@@ -132,9 +132,9 @@ gg_str gg__tensor_text(const gg_rule_input *in, const gg__extraction *e, gg__wid
     if (widening == GG__TO_LONG && !gg_str_is(e->meta.dtype, "torch.int64")) convert = ".long()";
     /* detach() shares memory with its source, which may be changed in place later, also by what autograd does not see. */
     if (convert[0] == '\0' && !fresh && !at_once) convert = ".clone()";
-    if (!floating && convert[0] == '\0' && stands_alone(e->call)) return gg__text(in->tree, value);
-    return gg_arena_printf(arena, "%s%.*s%s%s%s", wrap ? "(" : "", GG_STR_ARG(text), wrap ? ")" : "",
-                           floating ? ".detach()" : "", convert);
+    if (!floating && convert[0] == '\0' && !e->list && stands_alone(e->call)) return gg__text(in->tree, value);
+    return gg_arena_printf(arena, "%s%.*s%s%s%s%s", wrap ? "(" : "", GG_STR_ARG(text), wrap ? ")" : "",
+                           floating ? ".detach()" : "", convert, e->list ? ".unbind()" : "");
 }
 
 bool gg__facts_on_cpu(const gg_rule_input *in) {
@@ -205,6 +205,8 @@ static TSNode climb(gg__scalar_uses *u, TSNode *use, gg__scalar *s) {
 static gg__meta operand(const gg__scalar_uses *u, TSNode node) {
     gg__meta m = gg__infer(&u->in, node);
     gg__extraction e;
+    gg__scalar element;
+    if (gg__scalar_element(u, gg__strip_parentheses(node), &element)) return (gg__meta){.sort = element.sort};
     if (m.sort == GG__UNKNOWN && gg__match_extraction(&u->in, gg__strip_parentheses(node), &e))
         m = (gg__meta){.sort = e.scalar.sort};
     return m;

@@ -47,23 +47,28 @@ typedef struct gg__scalar_uses {
     gg_edits *edits; /* where the uses are rewritten; NULL when only looking */
 } gg__scalar_uses;
 
-/* E.item(), float(E), int(E), bool(E), of a tensor without dimensions. */
+/* E.item(), float(E), int(E), bool(E), of a tensor without dimensions; and what E.tolist() is. */
 typedef struct gg__extraction {
     TSNode call, value; /* the whole; E */
     gg__meta meta;      /* of E */
     gg__scalar scalar;
     gg__widening widening; /* what float() of an integer needs */
     bool truth;            /* bool() of what is no bool */
+    bool list;             /* E.tolist(), E with one dimension: a list of such numbers */
 } gg__extraction;
 
 /* What the Python number is that `m`, the tensor of the expression `value`, holds; sort GG__UNKNOWN for complex ones. */
 gg__scalar gg__scalar_of(const gg_rule_input *in, gg__meta m, TSNode value);
 bool gg__match_extraction(const gg_rule_input *in, TSNode call, gg__extraction *out);
 
-/* Starts a look.  The record's facts are copied: false when there are too many. */
+/* Starts a look; not to be copied then.  The record's facts are copied: false when there are too many. */
 bool gg__scalar_uses_init(gg__scalar_uses *u, const gg_rule_input *in, gg_str dtype, gg__widening widening);
 /* Can the tensor take the number's place where `node` is, the expression that has it?  Names that it is assigned to are tracked. */
 bool gg__scalar_use(gg__scalar_uses *u, TSNode node, gg__scalar scalar);
+/* … a list of numbers, for each that is read. */
+bool gg__scalar_list(gg__scalar_uses *u, TSNode node, gg__scalar scalar);
+/* Is it an element of a list that is tracked? */
+bool gg__scalar_element(const gg__scalar_uses *u, TSNode node, gg__scalar *out);
 /* … in a call, scalar.c's part of it in scalar_calls.c: on return true `*node` is the call, whose value is `*scalar`, or `*done`. */
 bool gg__scalar_in_call(gg__scalar_uses *u, TSNode *node, gg__scalar *scalar, bool *done);
 /* … and wherever the tracked names are used behind the statement. */
@@ -71,6 +76,10 @@ bool gg__scalar_follow(gg__scalar_uses *u, TSNode statement);
 /* Tracks a name bound by this identifier, used from a byte on. */
 bool gg__scalar_track(gg__scalar_uses *u, TSNode identifier, uint32_t from, gg__scalar scalar, bool list);
 
+/* A visitor (scalar_names.c) with the uses as its data: false at a name that is used otherwise than a tensor could be. */
+bool gg__scalar_check_name(TSNode node, void *data);
+/* What a name is from here on (scalar_follow.c). */
+void gg__scalar_learn(gg__scalar_uses *u, gg_str name, gg__meta m);
 /* For scalar_calls.c: wants a precision; takes the number in by `op`, one of + - * / < and = (which converts to `other`'s dtype). */
 bool gg__scalar_want(gg__scalar_uses *u, gg__widening widening);
 bool gg__scalar_meets(gg__scalar_uses *u, gg__scalar scalar, gg__meta other, char op);

@@ -16,10 +16,14 @@ static bool find(const gg_rule_input *in, gg__extraction *out) {
     while (!ts_node_is_null(at) && !gg_node_is(at, "call")) at = gg__parent(at);
     if (ts_node_is_null(at)) return false;
     if (gg__match_extraction(in, at, out)) return true;
-    if (!is_math_function(in, at)) return false;
-    out->call = out->value = gg__child(gg__field(at, "arguments"), 0);
+    TSNode function = gg__field(at, "function");
+    *out = (gg__extraction){.call = at, .value = gg__field(function, "object")};
+    out->list = gg_node_is(function, "attribute") && gg__child_count(gg__field(at, "arguments")) == 0 &&
+                gg_str_is(gg__text(in->tree, gg__field(function, "attribute")), "tolist");
+    if (!out->list && !is_math_function(in, at)) return false;
+    if (!out->list) out->call = out->value = gg__child(gg__field(at, "arguments"), 0);
     out->meta = gg__infer(in, out->value);
-    if (out->meta.sort != GG__TENSOR || out->meta.rank != 0 || out->meta.vague) return false;
+    if (out->meta.sort != GG__TENSOR || out->meta.rank != out->list || out->meta.vague) return false;
     out->scalar = gg__scalar_of(in, out->meta, out->value);
     return out->scalar.sort != GG__UNKNOWN;
 }
@@ -27,8 +31,8 @@ static bool find(const gg_rule_input *in, gg__extraction *out) {
 /* One look at all uses; with `edits`, also at how they are written. */
 static bool look(gg__scalar_uses *u, const gg__extraction *e) {
     TSNode statement = gg__statement(e->call);
-    return gg__scalar_use(u, e->call, e->scalar) && (u->tracked_count == 0 || gg__scalar_follow(u, statement)) &&
-           u->count > 0;
+    bool used = e->list ? gg__scalar_list(u, e->call, e->scalar) : gg__scalar_use(u, e->call, e->scalar);
+    return used && (u->tracked_count == 0 || gg__scalar_follow(u, statement)) && u->count > 0;
 }
 
 static bool take(const gg_rule_input *in, bool approximate, TSNode *out_node, gg_arena *arena, gg_edits *edits) {
