@@ -280,6 +280,22 @@ WRONG = [
         ),
         reason="on values that are not finite, eager: the process that ran your code was killed by SIGABRT",
     ),
+    Case(
+        "a global that only the edited call makes",
+        **function("return x * 2", "globals()['seen'] = 1\n    return x * 2"),
+        reason="seen after the call differs",
+    ),
+    Case(
+        "a global of the edited file that its call changes",
+        **function("return x * 2", "Seen.by = 3\n    return x * 2", "class Seen:\n    by = 2\n\n\n")
+        | {"before": function("return x * 2", "")["before"]},
+        reason="Seen.by after the call differs",
+    ),
+    Case(
+        "raises where gradients are wanted and the original does not",
+        **function("return x * 2", "x.numpy()\n    return x * 2"),
+        reason="differentiable only before",
+    ),
 ]
 
 PRINTS = "    for i in range(2):\n        {a}\n        x = x + 1\n        {b}\n    return x\n"
@@ -355,6 +371,16 @@ RIGHT = [
         f"def g(x):\n    {GUARDED.format('a')}\n    return x + 1\n\n\n" + CALLS_IN_A_LOOP,
         safety="effects",
         glued=False,
+    ),
+    Case(
+        "the original raises where its input requires gradients",
+        "def f(x):\n    h = x * 2\n    h.apply_(lambda a: a + 1)\n    return h\n",
+        F + "    h.add_(1)\n    return h\n",
+    ),
+    Case(
+        "a class that the edit defines for all calls",
+        **function("return x * 2", "return x * By.k")
+        | {"after": function("", "return x * By.k", "class By:\n    k = 2\n\n\n")["after"]},
     ),
 ]
 

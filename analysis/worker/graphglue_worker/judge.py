@@ -122,13 +122,14 @@ def _compare_sides(a: Side, b: Side, safety: str) -> Iterator[Found]:
     again = a.again.get(observe.GIVEN.words)
     kept, unsteady = _repeating(given, again), _unsteady(a)
     if again is not None:
-        changes = _compare_runs(given, again, "exact", False, None, kept)
+        changes = _compare_runs(given, again, "exact", False, None, kept, {})
         if changes:
             yield f"the original code does not repeat its own results ({changes[0][0]})", "different"
             return
     if observe.GIVEN.words not in b.eager:
         yield f"the edited code could not be run: {b.entry['message']}", "error"
         return
+    defined = b.eager[observe.GIVEN.words].before
     for compiled, runs, originals in ((False, b.eager, a.eager), (True, b.compiled, a.compiled)):
         how = "compiled" if compiled else "eager"
         for plan, x in a.eager.items():
@@ -139,7 +140,7 @@ def _compare_sides(a: Side, b: Side, safety: str) -> Iterator[Found]:
                 if was is not None and was.ended:
                     yield f"on {plan}, {how}: {b.lost.get(how, 'the edited code does not end')}", "error"
                 continue
-            found = _compare_runs(x, y, safety, compiled, was if compiled else None, kept)
+            found = _compare_runs(x, y, safety, compiled, was if compiled else None, kept, defined)
             if not (compiled and (safety == "effects" or x.error or y.error)):
                 before = compiled and was and unsteady.agree(was.printed, y.printed, x.printed)
                 if not before and not unsteady.agree(x.printed, y.printed):
@@ -178,8 +179,11 @@ def _unsteady(side: Side) -> Unsteady:
     return Unsteady((once.printed, run.printed) for once, run in runs if once and once.ended and run.ended)
 
 
-def _compare_runs(x: Run, y: Run, safety: str, compiled: bool, was: Run | None, kept: set[str]) -> list[Found]:
-    """Differences of two runs, but for what they said.  `was`: the original compiled, whose exceptions and attributes may depend on that already."""
+def _compare_runs(
+    x: Run, y: Run, safety: str, compiled: bool, was: Run | None, kept: set[str], defined: dict[str, bytes]
+) -> list[Found]:
+    """Differences of two runs, but for what they said.  `was`: the original compiled, whose exceptions and attributes may depend on that already.
+    `defined`: what the edited code held before any call."""
     found: list[Found] = []
     waived = compiled and safety == "effects"
     if x.error or y.error:
@@ -205,7 +209,8 @@ def _compare_runs(x: Run, y: Run, safety: str, compiled: bool, was: Run | None, 
         found.append(("the keys of the state dict differ", "different"))
     for name in sorted({*x.held, *y.held}):
         p, q = x.held.get(name), y.held.get(name)
-        known = name in kept or (name not in x.held and not compiled)
+        new = name not in x.held and (name.startswith("self.") or q != defined.get(name))
+        known = name in kept or (new and not compiled)
         if p != q and known and not (was and was.held.get(name) == q):
             found.append((f"{name} after the call differs", "different"))
     return found

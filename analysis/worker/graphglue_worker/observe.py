@@ -69,6 +69,7 @@ class Run:
     state: Any = None
     state_keys: list[str] = field(default_factory=list)
     held: dict[str, bytes] = field(default_factory=dict)
+    before: dict[str, bytes] = field(default_factory=dict)  # what was held before any call, of the first run
     random: dict[str, bytes] = field(default_factory=dict)
     printed: list[str] = field(default_factory=list)
     ended: bool = True
@@ -77,10 +78,12 @@ class Run:
 
 @dataclass
 class Gradients:
-    """Of the sum of all floating outputs, for parameters and floating inputs by name; None when the call is not differentiable."""
+    """Of the sum of all floating outputs, for parameters and floating inputs by name; None when the call is not differentiable.
+    `raised`: the call itself did, because its inputs require gradients."""
 
     plan: str
     of: dict[str, Any] | None
+    raised: bool = False
 
 
 def _mirrored(x: torch.Tensor) -> torch.Tensor:
@@ -299,7 +302,9 @@ def measure(
             continue
         if call is None:
             continue
+        held = _held(_owner(call.fn)) if i == 0 else {}
         run = _observe(call, plan.words, 100 + plan.seed, compiled, limit if plan.foreign else None)
+        run.before = held
         yield run
         if not run.ended:
             return
@@ -458,6 +463,7 @@ def gradients(entry: Entry, plan: Plan, flip: bool = False) -> Gradients:
         owner.train(not owner.training)
     tensors = [x for x in _pytree.tree_leaves((call.args, call.kwargs)) if isinstance(x, torch.Tensor)]
     wanted = [x for x in tensors if x.is_leaf and (x.is_floating_point() or x.is_complex())]
+    ran = False
     with _Effects(), torch.enable_grad(), warnings.catch_warnings():
         try:
             for x in wanted:
@@ -467,12 +473,13 @@ def gradients(entry: Entry, plan: Plan, flip: bool = False) -> Gradients:
                 named += [(n, p) for n, p in owner.named_parameters() if p.requires_grad]
             inputs.seed_all(7)
             leaves = _pytree.tree_leaves(call.fn(*call.args, **call.kwargs))
+            ran = True
             outputs = [x for x in leaves if isinstance(x, torch.Tensor) and x.requires_grad and x.is_floating_point()]
             if not outputs or not named:
                 return Gradients(words, None)
             grads = torch.autograd.grad([x.sum() for x in outputs], [x for _, x in named], allow_unused=True)
         except (Exception, SystemExit):  # noqa: BLE001 - not differentiable, or it changes its inputs in place: outputs were compared
-            return Gradients(words, None)
+            return Gradients(words, None, not ran)
     return Gradients(
         words, {name: None if g is None else snapshot.take(g) for (name, _), g in zip(named, grads, strict=True)}
     )

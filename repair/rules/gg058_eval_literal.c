@@ -1,0 +1,106 @@
+/* GG058 eval-literal: eval() of a text that stands in the program: Dynamo does not trace eval.
+ * Offers: the expression itself.  Refuses: unless the text is one plain expression on one line, and each of its names means the same to eval
+ * (which sees the locals of the function and the globals, but no other function's).  Safety: exact.  Page: docs/rules/GG058.md */
+#include "repair/syntax.h"
+
+/* The inside of `eval('…')`'s literal, trimmed; empty when the call is anything else. */
+static gg_str source_of(const gg_tree *tree, TSNode call) {
+    TSNode arguments = gg__field(call, "arguments"), literal = gg__child(arguments, 0);
+    if (!gg_node_is(call, "call") || !gg__names_builtin(tree, gg__field(call, "function"), "eval") ||
+        gg__child_count(arguments) != 1 || !gg_node_is(literal, "string") || gg__child_count(literal) != 3)
+        return GG_STR_NULL;
+    gg_str open = gg__text(tree, gg__child(literal, 0));
+    if (open.len == 0 || (open.ptr[0] != '"' && open.ptr[0] != '\'')) return GG_STR_NULL; /* f'', b'', r'' */
+    gg_str inside = gg__text(tree, gg__child(literal, 1));
+    for (size_t i = 0; i < inside.len; i++)
+        if (inside.ptr[i] == '\\' || inside.ptr[i] == '\n' || inside.ptr[i] == '\r' || inside.ptr[i] == '#')
+            return GG_STR_NULL;
+    return gg_str_trim(inside);
+}
+
+/* Nothing that makes a scope of its own, binds, or leaves; a name of its own scope would be looked up elsewhere. */
+static bool is_plain(TSNode node, void *data) {
+    (void)data;
+    static const char *const others[] = {"lambda",
+                                         "list_comprehension",
+                                         "set_comprehension",
+                                         "dictionary_comprehension",
+                                         "generator_expression",
+                                         "named_expression",
+                                         "yield",
+                                         "await",
+                                         "string"};
+    for (size_t i = 0; i < GG_COUNT(others); i++)
+        if (gg_node_is(node, others[i])) return false;
+    return true;
+}
+
+typedef struct name_check {
+    const gg_tree *inner, *outer;
+    TSNode beyond; /* what is around the function that calls eval */
+} name_check;
+
+static bool means_the_same(TSNode node, void *data) {
+    const name_check *check = data;
+    if (!gg_node_is(node, "identifier")) return true;
+    TSNode parent = gg__parent(node);
+    if (gg_node_is(parent, "attribute") && ts_node_eq(gg__field(parent, "attribute"), node)) return true;
+    gg_str name = gg__text(check->inner, node);
+    static const char *const scoped[] = {"locals", "vars", "dir", "super", "eval", "exec"};
+    for (size_t i = 0; i < GG_COUNT(scoped); i++)
+        if (gg_str_is(name, scoped[i])) return false;
+    if (gg_str_starts_with(name, GG_STR("__"))) return false; /* mangled in a class */
+    return !gg__is_local(check->outer, check->beyond, name);
+}
+
+static bool is_one_expression(const gg_rule_input *in, TSNode function, gg_str source) {
+    gg_text *text = NULL;
+    gg_tree *tree = NULL;
+    bool good = false;
+    if (gg_text_new(&text, source, NULL) == 0 && gg_tree_parse(&tree, text, NULL, NULL, 0, NULL, NULL) == 0) {
+        TSNode root = gg_tree_root(tree), statement = gg__child(root, 0), expression = gg__child(statement, 0);
+        name_check names = {tree, in->tree, gg__parent(function)};
+        good = !gg_tree_has_error(tree) && gg__child_count(root) == 1 &&
+               gg_node_is(statement, "expression_statement") && ts_node_child_count(statement) == 1 &&
+               ts_node_end_byte(expression) == source.len && !gg_node_is(expression, "assignment") &&
+               !gg_node_is(expression, "augmented_assignment") && gg__visit(expression, is_plain, NULL) &&
+               gg__visit(expression, means_the_same, &names);
+    }
+    gg_tree_unref(&tree);
+    gg_text_unref(&text);
+    return good;
+}
+
+static bool check(const gg_rule_input *in, gg_rule_match *out) {
+    TSNode call = gg__strip_parentheses(gg_node_at(in->tree, in->span)), function = {0};
+    out->node = call;
+    gg_str source = source_of(in->tree, call);
+    if (source.len == 0) return false;
+    for (TSNode at = gg__parent(call); !ts_node_is_null(at) && ts_node_is_null(function); at = gg__parent(at)) {
+        if (gg_node_is(at, "function_definition")) function = at;
+        if (!is_plain(at, NULL) || gg_node_is(at, "class_definition")) return false; /* another scope than it looks */
+    }
+    return !ts_node_is_null(function) && is_one_expression(in, function, source);
+}
+
+static int edit(const gg_rule_input *in, const gg_rule_match *match, gg_arena *arena, gg_edits *out, gg_error *err) {
+    (void)err;
+    static const char *const roomy[] = {"return_statement", "assignment", "expression_statement", "argument_list",
+                                        "parenthesized_expression"};
+    TSNode parent = gg__parent(match->node);
+    bool wrap = true;
+    for (size_t i = 0; i < GG_COUNT(roomy); i++) wrap = wrap && !gg_node_is(parent, roomy[i]);
+    gg_edits_add(out, gg_node_span(match->node),
+                 gg_arena_printf(arena, "%s%.*s%s", wrap ? "(" : "", GG_STR_ARG(source_of(in->tree, match->node)),
+                                 wrap ? ")" : ""));
+    return 0;
+}
+
+const gg_rule gg_rule_eval_literal = {
+    .code = "GG058",
+    .name = "eval-literal",
+    .title = "Write the expression instead of evaluating its text",
+    .safety = GG_SAFETY_EXACT,
+    .check = check,
+    .edit = edit,
+};
