@@ -176,37 +176,6 @@ bool gg__is_harmless(const gg_tree *tree, TSNode expression) {
     return !ts_node_is_null(expression) && gg__visit(expression, changes_nothing, (void *)tree);
 }
 
-/* ---- who watches ---------------------------------------------------------------------------------------------------------- */
-
-static bool is_torchs(const gg_tree *tree, TSNode with) {
-    gg_str torch = gg__module_alias(tree, with, "torch");
-    TSNode clause = gg__child(with, 0);
-    for (uint32_t i = 0; i < gg__child_count(clause); i++) {
-        gg_str text = gg__text(tree, gg__child(clause, i));
-        if (!torch.len || !gg_str_starts_with(text, torch) || text.len == torch.len || text.ptr[torch.len] != '.')
-            return false;
-    }
-    return gg_node_is(clause, "with_clause");
-}
-
-static bool has_handler(TSNode try_statement) {
-    for (uint32_t i = 0; i < gg__child_count(try_statement); i++) {
-        TSNode child = gg__child(try_statement, i);
-        if (gg_node_is(child, "except_clause") || gg_node_is(child, "except_group_clause")) return true;
-    }
-    return false;
-}
-
-bool gg__is_watched(const gg_tree *tree, TSNode statement) {
-    TSNode child = statement;
-    for (TSNode at = gg__parent(statement); !ts_node_is_null(at); child = at, at = gg__parent(at)) {
-        if (gg_node_is(at, "function_definition") || gg_node_is(at, "lambda")) return false;
-        if (gg_node_is(at, "try_statement") && ts_node_eq(gg__field(at, "body"), child) && has_handler(at)) return true;
-        if (gg_node_is(at, "with_statement") && !is_torchs(tree, at)) return true;
-    }
-    return false;
-}
-
 /* ---- messages -------------------------------------------------------------------------------------------------------------- */
 
 static bool is_log_method(gg_str name) {
@@ -252,14 +221,6 @@ static bool is_logger(const gg_tree *tree, TSNode object) {
            gg__each_module_binding(tree, name, binds_a_logger, (void *)tree);
 }
 
-static bool imports_warn(TSNode node, void *data) {
-    const gg_tree *tree = data;
-    TSNode holder = gg__parent(node), statement = gg__parent(holder);
-    gg_str name = gg__text(tree, gg_node_is(holder, "aliased_import") ? gg__field(holder, "name") : holder);
-    return gg_node_is(statement, "import_from_statement") && gg_str_is(name, "warn") &&
-           gg_str_is(gg__text(tree, gg__field(statement, "module_name")), "warnings");
-}
-
 /* Output that goes to the terminal: a file may be read by somebody. */
 static bool prints_to_terminal(const gg_tree *tree, TSNode arguments) {
     for (uint32_t i = 0; i < gg__child_count(arguments); i++) {
@@ -283,20 +244,34 @@ static bool recorded_logger(const gg_rule_input *in, TSNode call) {
            gg_str_starts_with(record->context, GG_STR("method: <Logger "));
 }
 
+/* What only speaks to the person at the terminal, or stops for one. */
+static const char *const speaking[] = {
+    "warnings.warn",    "pdb.set_trace",    "ipdb.set_trace",   "pudb.set_trace",        "pprint.pprint",
+    "sys.stdout.write", "sys.stdout.flush", "sys.stderr.write", "traceback.print_stack", "sys.stderr.flush",
+};
+
+/* Which warnings are shown: but for those that it makes errors. */
+static bool sets_a_filter(const gg_tree *tree, TSNode call) {
+    TSNode function = gg__field(call, "function"), action = gg__child(gg__field(call, "arguments"), 0);
+    if (!gg__refers_to(tree, function, "warnings.simplefilter") &&
+        !gg__refers_to(tree, function, "warnings.filterwarnings"))
+        return false;
+    gg_str text = gg__text(tree, action);
+    return gg_node_is(action, "string") && !gg_str_contains(text, GG_STR("error")) &&
+           !gg_str_contains(text, GG_STR("{"));
+}
+
 static bool is_message(const gg_rule_input *in, TSNode call) {
     const gg_tree *tree = in->tree;
     TSNode function = gg__field(call, "function");
-    if (gg_node_is(function, "identifier")) {
-        gg_str name = gg__text(tree, function);
-        if (gg__is_local(tree, function, name)) return false;
-        if (!gg__is_bound_in_module(tree, name))
-            return gg_str_is(name, "print") && prints_to_terminal(tree, gg__field(call, "arguments"));
-        return gg__each_module_binding(tree, name, imports_warn, (void *)tree);
-    }
+    if (gg__names_builtin(tree, function, "print")) return prints_to_terminal(tree, gg__field(call, "arguments"));
+    if (gg__names_builtin(tree, function, "breakpoint")) return true;
+    for (size_t i = 0; i < GG_COUNT(speaking); i++)
+        if (gg__refers_to(tree, function, speaking[i])) return true;
+    if (sets_a_filter(tree, call)) return true;
     if (!gg_node_is(function, "attribute")) return false;
     TSNode object = gg__field(function, "object");
-    gg_str method = gg__text(tree, gg__field(function, "attribute")), name = gg__text(tree, object);
-    if (gg_str_is(method, "warn") && gg_str_equal(gg__module_alias(tree, call, "warnings"), name)) return true;
+    gg_str method = gg__text(tree, gg__field(function, "attribute"));
     return is_log_method(method) && (is_logger(tree, object) || recorded_logger(in, call));
 }
 

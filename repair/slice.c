@@ -163,10 +163,12 @@ static bool collect(TSNode node, void *data) {
 static void keep_what_nobody_else_reads(const gg_rule_input *in, TSNode function, gg__slice *slice) {
     for (bool again = true; again;) {
         again = false;
-        for (size_t i = 0; i < slice->len && !again; i++) {
+        for (size_t i = slice->len;
+             i-- > 0;) { /* backwards: what is read last goes first, and what it reads can go in the same pass */
             reading r = {.in = in, .slice = slice, .function = function};
             if (each_bound(slice->items[i], is_only_read_inside, &r)) continue;
-            memmove(&slice->items[i], &slice->items[i + 1], (--slice->len - i) * sizeof(TSNode));
+            slice->len--;
+            memmove(&slice->items[i], &slice->items[i + 1], (slice->len - i) * sizeof(TSNode));
             again = true;
         }
     }
@@ -190,11 +192,13 @@ static bool tie(const gg_tree *tree, TSNode a, TSNode b) {
     return !each_bound(a, is_not_read, &to_b) || !each_bound(b, is_not_read, &to_a);
 }
 
-bool gg__slice_around(const gg_rule_input *in, TSNode seed, gg__may_join may_join, gg__slice *out) {
+bool gg__slice_around(const gg_rule_input *in, TSNode seed, gg__may_join may_join, gg__slice *out,
+                      gg__slice *out_beside) {
     gg__slice all = {0};
     TSNode function = gg__function(seed);
     collection c = {in, may_join, function, &all, false};
     out->len = 0;
+    if (out_beside) out_beside->len = 0;
     if (!gg_node_is(function, "function_definition") || !gg__visit(function, collect, &c)) return false;
     keep_what_nobody_else_reads(in, function, &all);
     if (!gg__slice_fills(in, &all, seed)) return false;
@@ -206,7 +210,10 @@ bool gg__slice_around(const gg_rule_input *in, TSNode seed, gg__may_join may_joi
             for (size_t k = 0; k < all.len && !chosen[i]; k++)
                 if (chosen[k] && tie(in->tree, all.items[i], all.items[k])) chosen[i] = again = true;
     }
-    for (size_t i = 0; i < all.len; i++)
+    for (size_t i = 0; i < all.len; i++) {
         if (chosen[i]) out->items[out->len++] = all.items[i];
+        if (out_beside && (chosen[i] || ts_node_is_null(gg__bound_value(all.items[i]))))
+            out_beside->items[out_beside->len++] = all.items[i];
+    }
     return true;
 }

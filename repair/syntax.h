@@ -67,6 +67,8 @@ bool gg__cannot_fail(const gg_rule_input *in, TSNode expression);
 bool gg__is_clock(const gg_tree *tree, TSNode call); /* time.perf_counter() and its like */
 /* May an exception raised here be caught, or what is printed be collected, by code around it in the same function? */
 bool gg__is_watched(const gg_tree *tree, TSNode statement);
+/* The same of a message, and of what it is made of: what cannot fail meets no handler, and most contexts do not listen. */
+bool gg__is_heard(const gg_rule_input *in, TSNode statement);
 
 /* Does any identifier inside `node` have this name? */
 bool gg__reads(const gg_tree *tree, TSNode node, gg_str name);

@@ -14,7 +14,7 @@ static bool is_idle(const gg_rule_input *in, TSNode statement) {
 static bool find(const gg_rule_input *in, TSNode *out_statement, gg__slice *slice) {
     TSNode statement = gg__statement(gg_node_at(in->tree, in->span));
     *out_statement = statement;
-    return gg_node_is(statement, "expression_statement") && gg__slice_around(in, statement, is_idle, slice);
+    return gg_node_is(statement, "expression_statement") && gg__slice_around(in, statement, is_idle, slice, NULL);
 }
 
 static bool check(const gg_rule_input *in, gg_rule_match *out) {
