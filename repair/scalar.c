@@ -201,8 +201,7 @@ static TSNode climb(gg__scalar_uses *u, TSNode *use, gg__scalar *s) {
     return parent;
 }
 
-/* What the other operand is, if it is a number: also one that is still taken out of a tensor. */
-static gg__meta operand(const gg__scalar_uses *u, TSNode node) {
+gg__meta gg__scalar_operand(const gg__scalar_uses *u, TSNode node) {
     gg__meta m = gg__infer(&u->in, node);
     gg__extraction e;
     gg__scalar element;
@@ -281,7 +280,7 @@ static bool in_binary(gg__scalar_uses *u, TSNode parent, TSNode use, gg__scalar 
     gg_str op = gg__text(u->in.tree, gg__field(parent, "operator"));
     if (gg_str_is(op, "**")) return power(u, s, right, is_left);
     if (op.len != 1 || memchr("+-*/", op.ptr[0], 4) == NULL) return false;
-    gg__meta other = operand(u, other_node);
+    gg__meta other = gg__scalar_operand(u, other_node);
     if (other.sort != GG__TENSOR) {
         u->at_once = u->at_once || ts_node_eq(use, u->taken);
         return counts(u, s, other, other_node, op.ptr[0], is_left);
@@ -335,6 +334,7 @@ bool gg__scalar_use(gg__scalar_uses *u, TSNode node, gg__scalar s) {
         TSNode parent = climb(u, &node, &s);
         if (gg_node_is(parent, "augmented_assignment")) return in_augmented(u, parent, node, s);
         if (gg_node_is(parent, "comparison_operator")) return in_comparison(u, parent, node, s);
+        if (gg__scalar_in_list(u, node, s)) return true;
         TSNode target = target_of(node, parent);
         if (gg_node_is(target, "subscript"))
             return gg__scalar_meets(u, s, gg__infer(&u->in, gg__field(target, "value")), '=');

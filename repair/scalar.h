@@ -76,6 +76,12 @@ bool gg__scalar_follow(gg__scalar_uses *u, TSNode statement);
 /* Tracks a name bound by this identifier, used from a byte on. */
 bool gg__scalar_track(gg__scalar_uses *u, TSNode identifier, uint32_t from, gg__scalar scalar, bool list);
 
+/* … as an element of the list that torch.tensor gets (scalar_lists.c). */
+bool gg__scalar_in_list(gg__scalar_uses *u, TSNode element, gg__scalar scalar);
+/* The dtype that a maker of tensors is told by `dtype=torch.…`; false when it is told anything else behind its first argument. */
+bool gg__scalar_told(const gg__scalar_uses *u, TSNode call, gg_str torch, gg_str *dtype);
+/* What another operand is, if it is a number: also one that is still taken out of a tensor. */
+gg__meta gg__scalar_operand(const gg__scalar_uses *u, TSNode node);
 /* A visitor (scalar_names.c) with the uses as its data: false at a name that is used otherwise than a tensor could be. */
 bool gg__scalar_check_name(TSNode node, void *data);
 /* What a name is from here on (scalar_follow.c). */

@@ -192,13 +192,12 @@ static bool taken(gg__scalar_uses *u, const place *p, gg__scalar s, TSNode first
     return false;
 }
 
-/* The dtype that a maker of tensors is told by `dtype=torch.…`; false when it is told anything else. */
-static bool told(const gg__scalar_uses *u, const place *p, uint32_t positional, gg_str *dtype) {
-    gg_str torch = gg__module_alias(u->in.tree, p->call, "torch");
-    for (uint32_t i = positional; i < p->count; i++) {
-        TSNode argument = gg__child(p->arguments, i), value = gg__field(argument, "value");
+bool gg__scalar_told(const gg__scalar_uses *u, TSNode call, gg_str torch, gg_str *dtype) {
+    TSNode arguments = gg__field(call, "arguments");
+    for (uint32_t i = 1; i < gg__child_count(arguments); i++) {
+        TSNode argument = gg__child(arguments, i), value = gg__field(argument, "value");
         if (!gg_node_is(argument, "keyword_argument") ||
-            !gg_str_is(gg__text(u->in.tree, gg__field(argument, "name")), "dtype") ||
+            !gg_str_is(gg__text(u->in.tree, gg__field(argument, "name")), "dtype") || !gg_node_is(value, "attribute") ||
             !gg_str_equal(gg__text(u->in.tree, gg__field(value, "object")), torch))
             return false;
         *dtype = gg__text(u->in.tree, value);
@@ -215,7 +214,7 @@ static gg_str made_of(gg__scalar s, gg_str torch, gg_arena *arena) {
 /* `torch.tensor(s)`: new memory, whatever s is. */
 static bool as_tensor(gg__scalar_uses *u, const place *p, gg__scalar s) {
     gg_str torch = gg__module_alias(u->in.tree, p->call, "torch"), dtype = GG_STR_NULL;
-    if (p->index != 0 || p->keyword.len || !u->on_cpu || !told(u, p, 1, &dtype)) return false;
+    if (p->index != 0 || p->keyword.len || !u->on_cpu || !gg__scalar_told(u, p->call, torch, &dtype)) return false;
     if (s.sort == GG__SCALAR_BOOL && u->widening != GG__AS_IS) return false;
     gg_str name = dtype.len > torch.len ? gg_str_slice(dtype, torch.len + 1, dtype.len) : GG_STR_NULL;
     bool floating = gg_str_is(name, "float32") || gg_str_is(name, "float64") || gg_str_is(name, "float");
