@@ -2,7 +2,7 @@
  * Offers: torch.where for if/else and if without else that assign the same name, for two returns, and for a conditional expression.
  * Refuses: unless both arms are proven pure, smooth, and of equal dtype and shape, and the condition a 0-d bool tensor; augmented
  * assignments, and arms that make an alias where that shows (torch.where makes a copy).  Safety: exact.  Page: docs/rules/GG002.md */
-#include "repair/syntax.h"
+#include "repair/select.h"
 
 typedef struct branch {
     TSNode condition; /* without a leading `not` */
@@ -25,60 +25,12 @@ static TSNode returned(TSNode statement) {
     return gg__child(statement, 0);
 }
 
-static bool tests_finiteness(TSNode node, void *data) {
-    const gg_tree *tree = data;
-    if (gg_node_is(node, "call")) {
-        gg_str name = gg__text(tree, gg__field(gg__field(node, "function"), "attribute"));
-        return !gg_str_is(name, "isnan") && !gg_str_is(name, "isinf") && !gg_str_is(name, "isfinite");
-    }
-    return !gg_node_is(node, "comparison_operator") || gg__child_count(node) != 2 ||
-           !gg_str_equal(gg__text(tree, gg__child(node, 0)), gg__text(tree, gg__child(node, 1))); /* x != x */
-}
-
-typedef struct names {
-    const gg_tree *tree;
-    TSNode other;
-} names;
-
-static bool is_not_shared(TSNode node, void *data) {
-    const names *n = data;
-    return !gg_node_is(node, "identifier") || !gg__reads(n->tree, n->other, gg__text(n->tree, node));
-}
-
-/* Sizes of one are no proof that shapes agree: with other inputs one of them may be larger.  A name in both arms is. */
-static bool may_broadcast(const gg_rule_input *in, gg__meta x, TSNode a, TSNode b) {
-    names n = {in->tree, b};
-    bool one = false;
-    for (int32_t i = 0; i < x.rank; i++) one = one || x.shape[i] == 1;
-    return one && gg__visit(a, is_not_shared, &n);
-}
-
 /* Can both be computed and one selected?  An arm that is not selected must not poison gradients: 0 times infinity is NaN.  When the
  * condition asks whether values are finite, they are not when the other arm is taken. */
 static bool selectable(const gg_rule_input *in, TSNode condition, TSNode a, TSNode b) {
     gg__meta x = gg__infer(in, a), y = gg__infer(in, b);
-    if (!gg__same_tensor(x, y) || !x.smooth || !y.smooth || may_broadcast(in, x, a, b)) return false;
-    return (x.linear && y.linear) || gg__visit(condition, tests_finiteness, (void *)in->tree);
-}
-
-/* Is the name certainly bound before the statement: a parameter, or assigned by an earlier statement of an enclosing block? */
-static bool bound_before(const gg_tree *tree, TSNode statement, gg_str name) {
-    TSNode function = gg__function(statement);
-    if (!gg_node_is(function, "function_definition")) return false;
-    TSNode parameters = gg__field(function, "parameters");
-    for (uint32_t i = 0; i < gg__child_count(parameters); i++) {
-        TSNode parameter = gg__child(parameters, i);
-        while (!gg_node_is(parameter, "identifier") && gg__child_count(parameter)) parameter = gg__child(parameter, 0);
-        if (gg_str_equal(gg__text(tree, parameter), name)) return true;
-    }
-    for (TSNode at = statement; !ts_node_is_null(at) && !ts_node_eq(at, function); at = gg__parent(at))
-        for (TSNode before = ts_node_prev_named_sibling(at); !ts_node_is_null(before);
-             before = ts_node_prev_named_sibling(before)) {
-            TSNode assignment = assignment_of(before);
-            if (!ts_node_is_null(assignment) && gg_str_equal(gg__text(tree, gg__field(assignment, "left")), name))
-                return true;
-        }
-    return false;
+    if (!gg__same_tensor(x, y) || !x.smooth || !y.smooth || gg__may_broadcast(in, x, a, b)) return false;
+    return (x.linear && y.linear) || !gg__asks_finiteness(in->tree, condition);
 }
 
 /* Where the value of a conditional expression goes: does an alias show there? */
@@ -111,7 +63,8 @@ static bool match_assign(const gg_rule_input *in, TSNode statement, branch *b) {
         TSNode left = gg__field(yes, "left");
         if (gg__alias_shows(in, statement, left, name) || gg__alias_shows(in, statement, gg__field(yes, "right"), name))
             return false;
-        return bound_before(in->tree, statement, name) && selectable(in, b->condition, gg__field(yes, "right"), left);
+        return gg__bound_before(in->tree, statement, name) &&
+               selectable(in, b->condition, gg__field(yes, "right"), left);
     }
     TSNode no = assignment_of(gg__only_statement(b->no));
     if (ts_node_is_null(no) || !gg_str_equal(gg__text(in->tree, gg__field(no, "left")), name)) return false;

@@ -1,0 +1,271 @@
+/* Arms of branches as values.  See select.h. */
+#include "repair/infer.h"
+#include "repair/select.h"
+
+enum { MAX_NESTED = 12 };
+
+static const char RETURNED[] = "return"; /* the name of what an arm returns: no variable has it */
+
+bool gg__selectable(const gg__select *s, gg__meta m) {
+    return m.sort == GG__TENSOR && m.smooth && (m.linear || !s->finite);
+}
+
+gg_str gg__where(gg__select *s, gg__test test, gg_str yes, gg_str no) {
+    gg_str first = test.negated ? no : yes, second = test.negated ? yes : no;
+    return gg_arena_printf(s->arena, "%.*s.where(%.*s, %.*s, %.*s)", GG_STR_ARG(s->torch), GG_STR_ARG(test.text),
+                           GG_STR_ARG(first), GG_STR_ARG(second));
+}
+
+static gg__binding *find(gg__arm *arm, gg_str name) {
+    for (size_t i = 0; i < arm->count; i++)
+        if (gg_str_equal(arm->items[i].name, name)) return &arm->items[i];
+    return NULL;
+}
+
+static bool bind(gg__arm *arm, gg__binding value) {
+    gg__binding *known = find(arm, value.name);
+    if (known) {
+        *known = value;
+        return true;
+    }
+    if (arm->count == GG__MAX_BINDINGS) return false;
+    arm->items[arm->count++] = value;
+    return true;
+}
+
+static bool is_word(gg_str text) {
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.ptr[i];
+        bool fits = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+        if (!fits) return false;
+    }
+    return true;
+}
+
+/* ---- names ------------------------------------------------------------------------------------------------------------- */
+
+static TSNode assignment_of(TSNode statement) {
+    if (!gg_node_is(statement, "expression_statement") || gg__child_count(statement) != 1) return (TSNode){0};
+    TSNode assignment = gg__child(statement, 0);
+    bool simple = gg_node_is(assignment, "assignment") && gg_node_is(gg__field(assignment, "left"), "identifier") &&
+                  ts_node_is_null(gg__field(assignment, "type")) && !ts_node_is_null(gg__field(assignment, "right"));
+    return simple ? assignment : (TSNode){0};
+}
+
+bool gg__bound_before(const gg_tree *tree, TSNode statement, gg_str name) {
+    TSNode function = gg__function(statement);
+    if (!gg_node_is(function, "function_definition")) return false;
+    TSNode parameters = gg__field(function, "parameters");
+    for (uint32_t i = 0; i < gg__child_count(parameters); i++) {
+        TSNode parameter = gg__child(parameters, i);
+        while (!gg_node_is(parameter, "identifier") && gg__child_count(parameter)) parameter = gg__child(parameter, 0);
+        if (gg_str_equal(gg__text(tree, parameter), name)) return true;
+    }
+    for (TSNode at = statement; !ts_node_is_null(at) && !ts_node_eq(at, function); at = gg__parent(at))
+        for (TSNode before = ts_node_prev_named_sibling(at); !ts_node_is_null(before);
+             before = ts_node_prev_named_sibling(before)) {
+            TSNode assignment = assignment_of(before);
+            if (!ts_node_is_null(assignment) && gg_str_equal(gg__text(tree, gg__field(assignment, "left")), name))
+                return true;
+        }
+    return false;
+}
+
+typedef struct later {
+    const gg__select *s;
+    gg_str name;
+    TSNode function;
+    uint32_t end, loop; /* the loop's start, or the end again */
+} later;
+
+static bool is_not_later(TSNode node, void *data) {
+    const later *l = data;
+    const gg_tree *tree = l->s->in->tree;
+    if (gg_node_is(node, "global_statement") || gg_node_is(node, "nonlocal_statement"))
+        return !gg__reads(tree, node, l->name);
+    if (!gg_node_is(node, "identifier") || !gg_str_equal(gg__text(tree, node), l->name)) return true;
+    uint32_t at = ts_node_start_byte(node);
+    bool inside = at >= ts_node_start_byte(l->s->statement) && at < l->end;
+    return inside || (at < l->loop && ts_node_eq(gg__function(node), l->function));
+}
+
+bool gg__is_live(const gg__select *s, gg_str name) {
+    later l = {s, name, gg__function(s->statement), ts_node_end_byte(s->statement), 0};
+    bool looped = false;
+    l.loop = l.end;
+    if (!gg_node_is(l.function, "function_definition")) return true;
+    for (TSNode at = s->statement; !ts_node_eq(at, l.function); at = gg__parent(at))
+        if (gg_node_is(at, "for_statement") || gg_node_is(at, "while_statement")) {
+            l.loop = ts_node_start_byte(at);
+            looped = true;
+        }
+    for (size_t i = 0; looped && i < s->outer_count; i++)
+        if (gg_str_equal(s->outer[i], name) || s->outer_count == GG__MAX_OUTER) return true;
+    return !gg__visit(l.function, is_not_later, &l);
+}
+
+/* ---- one arm --------------------------------------------------------------------------------------------------------------- */
+
+/* A value whose tensor is another name's may only be given where that does not show. */
+static bool assign(gg__select *s, gg__arm *arm, gg_str name, TSNode right) {
+    gg__meta m = gg__infer_in(s, arm, right);
+    bool number = gg__is_number(m);
+    if (!number && !gg__selectable(s, m)) return false;
+    if (!number && !m.fresh && gg__alias_shows(s->in, s->statement, right, name)) return false;
+    right = gg__strip_parentheses(right);
+    gg__binding out = {.name = name, .meta = m};
+    out.text = gg__text_reading(s, arm, right, &out.reads);
+    out.pending = !is_word(out.text);
+    return bind(arm, out);
+}
+
+static bool select_chain(gg__select *s, gg__arm *arm, TSNode node, const gg__test *given, uint32_t clause,
+                         TSNode fallback, uint32_t depth);
+
+static bool run_block(gg__select *s, gg__arm *arm, TSNode block, TSNode fallback, uint32_t depth) {
+    if (depth > MAX_NESTED) return false;
+    bool over = false;
+    for (uint32_t i = 0; i < gg__child_count(block); i++) {
+        TSNode statement = gg__child(block, i), assignment = assignment_of(statement);
+        if (gg_node_is(statement, "comment") || gg_node_is(statement, "pass_statement")) continue;
+        if (over) return false; /* what is never reached */
+        if (!ts_node_is_null(assignment)) {
+            gg_str name = gg__text(s->in->tree, gg__field(assignment, "left"));
+            if (!assign(s, arm, name, gg__field(assignment, "right"))) return false;
+        } else if (gg_node_is(statement, "return_statement") && gg__child_count(statement) == 1) {
+            if (!assign(s, arm, GG_STR(RETURNED), gg__child(statement, 0))) return false;
+            over = true;
+        } else if (gg_node_is(statement, "if_statement")) {
+            if (!select_chain(s, arm, statement, NULL, 0, fallback, depth + 1)) return false;
+            over = find(arm, GG_STR(RETURNED)) != NULL;
+        } else {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* What follows when an arm has not returned. */
+static bool fall_through(gg__select *s, gg__arm *arm, TSNode fallback) {
+    if (find(arm, GG_STR(RETURNED))) return true;
+    return !ts_node_is_null(fallback) && assign(s, arm, GG_STR(RETURNED), gg__child(fallback, 0));
+}
+
+/* ---- both arms ----------------------------------------------------------------------------------------------------------------- */
+
+/* What a name holds in an arm that has not assigned it. */
+static bool value_in(gg__select *s, gg__arm *arm, gg__arm *before, gg_str name, TSNode sample, gg__binding *out) {
+    const gg__binding *own = find(arm, name), *old = find(before, name);
+    if (own || old) {
+        *out = own ? *own : *old;
+        return true;
+    }
+    if (!gg__bound_before(s->in->tree, s->statement, name) || ts_node_is_null(sample)) return false;
+    gg__meta m = gg__infer(s->in, sample);
+    if (gg__alias_shows(s->in, s->statement, sample, name)) return false;
+    *out = (gg__binding){.name = name, .text = name, .meta = m, .reads = gg__outer(s, name)};
+    return true;
+}
+
+typedef struct sample_search {
+    const gg_tree *tree;
+    gg_str name;
+    TSNode found;
+} sample_search;
+
+static bool is_no_sample(TSNode node, void *data) {
+    sample_search *search = data;
+    if (!gg_node_is(node, "identifier") || !gg_str_equal(gg__text(search->tree, node), search->name)) return true;
+    search->found = node;
+    return false;
+}
+
+static bool merge(gg__select *s, gg__arm *arm, gg__test *test, TSNode node, gg__arm *yes, gg__arm *no, gg_str name) {
+    sample_search search = {.tree = s->in->tree, .name = name};
+    gg__visit(node, is_no_sample, &search);
+    gg__binding a, b, lost = {.name = name};
+    if (!value_in(s, yes, arm, name, search.found, &a) || !value_in(s, no, arm, name, search.found, &b))
+        return bind(arm, lost);
+    if (gg_str_equal(a.text, b.text) && a.meta.sort != GG__UNKNOWN) return bind(arm, a);
+    if (!gg__same_tensor(a.meta, b.meta) || !gg__selectable(s, a.meta) || !gg__selectable(s, b.meta))
+        return bind(arm, lost);
+    if (gg__has_size_one(a.meta) && !(a.reads & b.reads)) return bind(arm, lost);
+    gg__binding out = {.name = name, .text = gg__where(s, *test, a.text, b.text), .meta = a.meta, .pending = true};
+    out.meta.linear = a.meta.linear && b.meta.linear;
+    out.meta.fresh = true;
+    out.reads = a.reads & b.reads;
+    return bind(arm, out);
+}
+
+static bool is_merged(const gg__select *s, gg__arm *arm, const gg__binding *b, uint32_t depth) {
+    const gg__binding *old = find(arm, b->name);
+    if (old && gg_str_equal(old->text, b->text)) return false;
+    return depth > 0 || gg_str_is(b->name, RETURNED) || gg__is_live(s, b->name);
+}
+
+/* How many names are selected, as far as is known before. */
+static size_t count_merges(const gg__select *s, gg__arm *arm, gg__arm *yes, gg__arm *no, uint32_t depth) {
+    size_t count = 0;
+    for (size_t i = 0; i < yes->count; i++) count += is_merged(s, arm, &yes->items[i], depth);
+    for (size_t i = 0; i < no->count; i++)
+        count += !find(yes, no->items[i].name) && is_merged(s, arm, &no->items[i], depth);
+    return count;
+}
+
+/* The `clause`th elif or else of an if statement; null when there are no more. */
+static TSNode alternative(TSNode node, uint32_t clause) {
+    uint32_t seen = 0;
+    for (uint32_t i = 0; i < gg__child_count(node); i++) {
+        TSNode child = gg__child(node, i);
+        if (!gg_node_is(child, "elif_clause") && !gg_node_is(child, "else_clause")) continue;
+        if (seen++ == clause) return child;
+    }
+    return (TSNode){0};
+}
+
+/* What is pending is computed once, before both arms. */
+static void settle(gg__select *s, gg__arm *arm) {
+    for (size_t i = 0; i < arm->count; i++)
+        if (arm->items[i].pending) gg__settle(s, &arm->items[i], arm->suffix);
+}
+
+static bool select_chain(gg__select *s, gg__arm *arm, TSNode node, const gg__test *given, uint32_t clause,
+                         TSNode fallback, uint32_t depth) {
+    TSNode own = clause ? alternative(node, clause - 1) : node, next = alternative(node, clause);
+    TSNode block = gg__field(own, "consequence");
+    gg__test test = {0};
+    if (depth > MAX_NESTED) return false;
+    settle(s, arm);
+    if (given)
+        test = *given;
+    else if (!gg__test_of(s, arm, gg__field(own, "condition"), &test))
+        return false;
+    gg__arm *yes = gg_arena_alloc(s->arena, sizeof(*yes)), *no = gg_arena_alloc(s->arena, sizeof(*no));
+    *yes = *no = *arm;
+    yes->suffix = "then";
+    no->suffix = "else";
+    if (!run_block(s, yes, block, fallback, depth)) return false;
+    if (gg_node_is(next, "elif_clause")) {
+        if (!select_chain(s, no, node, NULL, clause + 1, fallback, depth + 1)) return false;
+    } else if (!ts_node_is_null(next) && !run_block(s, no, gg__field(next, "body"), fallback, depth)) {
+        return false;
+    }
+    gg_str returned = GG_STR(RETURNED);
+    if ((find(yes, returned) || find(no, returned)) &&
+        (!fall_through(s, yes, fallback) || !fall_through(s, no, fallback)))
+        return false;
+    if (count_merges(s, arm, yes, no, depth) > 1 && !is_word(test.text)) {
+        gg_str name = gg__new_name(s, "chosen");
+        gg__select_line(s, name, test.text);
+        test.text = name;
+    }
+    for (size_t i = 0; i < yes->count; i++)
+        if (!merge(s, arm, &test, node, yes, no, yes->items[i].name)) return false;
+    for (size_t i = 0; i < no->count; i++)
+        if (!find(yes, no->items[i].name) && !merge(s, arm, &test, node, yes, no, no->items[i].name)) return false;
+    return true;
+}
+
+bool gg__select_if(gg__select *s, gg__arm *arm, TSNode node, const gg__test *test, TSNode fallback) {
+    return select_chain(s, arm, node, test, 0, fallback, 0);
+}

@@ -1,0 +1,233 @@
+/* Conditions of branches as tensors.  See select.h.
+ *
+ * Python stops at the first operand that decides; the tensor operations evaluate all of them.  So each must be pure and total.  The truth of
+ * a 0-d tensor is that it is not zero: NaN is true, as `!= 0` has it. */
+#include "repair/scalar.h"
+#include "repair/select.h"
+
+#include <math.h>
+
+enum { MAX_DEPTH = 30, MAX_LINKS = 6 };
+
+static bool test_of(gg__select *s, gg__arm *arm, TSNode node, uint32_t depth, gg__test *out);
+
+static gg_str operand(gg__select *s, gg__test t) {
+    return t.atom ? t.text : gg_arena_printf(s->arena, "(%.*s)", GG_STR_ARG(t.text));
+}
+
+gg_str gg__test_text(gg__select *s, gg__test t) {
+    if (!t.negated) return t.text;
+    return gg_arena_printf(s->arena, "~%.*s", GG_STR_ARG(operand(s, t)));
+}
+
+static bool is_atom(TSNode node) {
+    return gg_node_is(node, "identifier") || gg_node_is(node, "call") || gg_node_is(node, "attribute") ||
+           gg_node_is(node, "subscript");
+}
+
+/* The truth of a tensor without dimensions. */
+static bool truth(gg__select *s, gg__arm *arm, TSNode node, gg__test *out) {
+    gg__meta m = gg__infer_in(s, arm, node);
+    if (m.sort != GG__TENSOR || m.rank != 0) return false;
+    node = gg__strip_parentheses(node);
+    gg_str text = gg__text_in(s, arm, node);
+    *out = (gg__test){text, false, is_atom(node)};
+    if (gg_str_is(m.dtype, "torch.bool")) return true;
+    *out = (gg__test){gg_arena_printf(s->arena, "%.*s != 0", GG_STR_ARG(gg__closed(s, text, node))), false, false};
+    return true;
+}
+
+/* ---- numbers taken out of tensors ------------------------------------------------------------------------------------ */
+
+/* Is the value a number of that dtype, to the last bit? */
+static bool is_exact(gg_str dtype, double value) {
+    int exponent;
+    int bits = gg_str_is(dtype, "torch.float32") ? 24 : gg_str_is(dtype, "torch.float16") ? 11 : 8;
+    if (gg_str_is(dtype, "torch.float64") || value == 0) return true;
+    double mantissa = ldexp(frexp(value, &exponent), bits);
+    return isfinite(value) && mantissa == floor(mantissa) && exponent > -10 && exponent < 16;
+}
+
+typedef struct side {
+    bool taken; /* out of a tensor */
+    TSNode node;
+    gg__meta meta; /* of the tensor, or the number */
+} side;
+
+static bool side_of(gg__select *s, gg__arm *arm, TSNode node, side *out) {
+    gg__extraction e;
+    node = gg__strip_parentheses(node);
+    *out = (side){false, node, gg__infer_in(s, arm, node)};
+    if (out->meta.sort != GG__UNKNOWN) return out->meta.sort != GG__TENSOR && out->meta.sort != GG__SCALAR_BOOL;
+    if (!gg__match_extraction(s->in, node, &e) || e.truth) return false;
+    *out = (side){true, gg__strip_parentheses(e.value), gg__infer_in(s, arm, e.value)};
+    return out->meta.sort == GG__TENSOR && out->meta.rank == 0 && !gg_str_is(out->meta.dtype, "torch.bool");
+}
+
+/* Python compares doubles, or integers of any size. */
+static bool compares_alike(const side *a, const side *b) {
+    const gg__meta *x = &a->meta, *y = &b->meta;
+    if (b->taken) return gg_str_equal(x->dtype, y->dtype) && x->vague == y->vague && x->vague != GG__VAGUE;
+    if (!gg__is_floating(x->dtype)) return y->sort == GG__SCALAR_INT;
+    return y->constant && !x->vague && is_exact(x->dtype, y->value);
+}
+
+static gg_str side_text(gg__select *s, gg__arm *arm, const side *x, bool widen) {
+    gg_str text = gg__text_in(s, arm, x->node);
+    if (!x->taken) return text;
+    return gg_arena_printf(s->arena, "%.*s%s", GG_STR_ARG(gg__closed(s, text, x->node)), widen ? ".double()" : "");
+}
+
+/* `x.item() > 0.1` */
+static bool number_comparison(gg__select *s, gg__arm *arm, TSNode left, gg_str op, TSNode right, gg__test *out) {
+    side a, b;
+    if (!side_of(s, arm, left, &a) || !side_of(s, arm, right, &b) || (!a.taken && !b.taken)) return false;
+    bool alike = a.taken ? compares_alike(&a, &b) : compares_alike(&b, &a);
+    bool floats = (!a.taken || gg__is_floating(a.meta.dtype)) && (!b.taken || gg__is_floating(b.meta.dtype));
+    if (!alike && !floats) return false;
+    gg_str x = side_text(s, arm, &a, !alike), y = side_text(s, arm, &b, !alike);
+    *out = (gg__test){gg_arena_printf(s->arena, "%.*s %.*s %.*s", GG_STR_ARG(x), GG_STR_ARG(op), GG_STR_ARG(y)), false,
+                      false};
+    return true;
+}
+
+/* ---- comparisons ---------------------------------------------------------------------------------------------------------- */
+
+static bool is_order(gg_str op) {
+    static const char *const ops[] = {"<", ">", "<=", ">=", "==", "!="};
+    for (size_t i = 0; i < GG_COUNT(ops); i++)
+        if (gg_str_is(op, ops[i])) return true;
+    return false;
+}
+
+static bool link(gg__select *s, gg__arm *arm, TSNode left, gg_str op, TSNode right, gg__test *out) {
+    gg__meta a = gg__infer_in(s, arm, left), b = gg__infer_in(s, arm, right);
+    bool tensors = (a.sort == GG__TENSOR && b.sort != GG__UNKNOWN) || (b.sort == GG__TENSOR && a.sort != GG__UNKNOWN);
+    if (!tensors) return number_comparison(s, arm, left, op, right, out);
+    if ((a.sort == GG__TENSOR && a.rank != 0) || (b.sort == GG__TENSOR && b.rank != 0)) return false;
+    gg_str x = gg__text_in(s, arm, left), y = gg__text_in(s, arm, right);
+    *out = (gg__test){gg_arena_printf(s->arena, "%.*s %.*s %.*s", GG_STR_ARG(x), GG_STR_ARG(op), GG_STR_ARG(y)), false,
+                      false};
+    return true;
+}
+
+/* `0 < x < 1`: both, of which the middle is read twice. */
+static bool comparison(gg__select *s, gg__arm *arm, TSNode node, gg__test *out) {
+    uint32_t count = gg__child_count(node), operators = 0;
+    gg_str text = GG_STR_NULL, ops[MAX_LINKS];
+    for (uint32_t i = 0; i < ts_node_child_count(node); i++) {
+        TSNode child = ts_node_child(node, i);
+        if (ts_node_is_named(child) && !gg_node_is(child, "is not") && !gg_node_is(child, "not in")) continue;
+        if (operators == MAX_LINKS) return false;
+        ops[operators++] = gg__text(s->in->tree, child);
+    }
+    if (operators + 1 != count) return false;
+    for (uint32_t i = 0; i + 1 < count; i++) {
+        gg__test one;
+        if (!is_order(ops[i]) || !link(s, arm, gg__child(node, i), ops[i], gg__child(node, i + 1), &one)) return false;
+        if (count == 2) {
+            *out = one;
+            return true;
+        }
+        text = gg_arena_printf(s->arena, "%.*s%s(%.*s)", GG_STR_ARG(text), i ? " & " : "", GG_STR_ARG(one.text));
+    }
+    *out = (gg__test){text, false, false};
+    return true;
+}
+
+/* ---- calls --------------------------------------------------------------------------------------------------------------------- */
+
+/* any(t), all(t) of a tensor with one dimension: Python asks each element. */
+static bool of_elements(gg__select *s, gg__arm *arm, TSNode call, const char *name, gg__test *out) {
+    TSNode arguments = gg__field(call, "arguments"), value = gg__child(arguments, 0);
+    if (!gg__names_builtin(s->in->tree, gg__field(call, "function"), name) || gg__child_count(arguments) != 1)
+        return false;
+    gg__meta m = gg__infer_in(s, arm, value);
+    if (m.sort != GG__TENSOR || m.rank != 1 || gg_str_is(m.dtype, "torch.uint8")) return false;
+    value = gg__strip_parentheses(value);
+    gg_str text = gg__closed(s, gg__text_in(s, arm, value), value);
+    *out = (gg__test){gg_arena_printf(s->arena, "%.*s.%s()", GG_STR_ARG(text), name), false, true};
+    return true;
+}
+
+/* math.isnan(x.item()) */
+static bool of_math(gg__select *s, gg__arm *arm, TSNode call, gg__test *out) {
+    static const char *const names[] = {"isnan", "isinf", "isfinite"};
+    TSNode function = gg__field(call, "function"), arguments = gg__field(call, "arguments");
+    gg_str name = gg__text(s->in->tree, gg__field(function, "attribute"));
+    gg_str object = gg__text(s->in->tree, gg__field(function, "object"));
+    side x;
+    bool named = false;
+    for (size_t i = 0; i < GG_COUNT(names); i++) named = named || gg_str_is(name, names[i]);
+    if (!named || !gg_str_equal(object, gg__module_alias(s->in->tree, call, "math")) || gg__child_count(arguments) != 1)
+        return false;
+    TSNode argument = gg__child(arguments, 0);
+    gg__meta m = gg__infer_in(s, arm, argument);
+    if (m.sort == GG__TENSOR && m.rank == 0)
+        x = (side){true, gg__strip_parentheses(argument), m};
+    else if (!side_of(s, arm, argument, &x) || !x.taken)
+        return false;
+    if (!gg__is_floating(x.meta.dtype)) return false;
+    gg_str text = gg__text_in(s, arm, x.node);
+    *out = (gg__test){
+        gg_arena_printf(s->arena, "%.*s.%.*s(%.*s)", GG_STR_ARG(s->torch), GG_STR_ARG(name), GG_STR_ARG(text)), false,
+        true};
+    return true;
+}
+
+static bool of_call(gg__select *s, gg__arm *arm, TSNode call, gg__test *out) {
+    gg__extraction e;
+    TSNode arguments = gg__field(call, "arguments");
+    if (of_elements(s, arm, call, "any", out) || of_elements(s, arm, call, "all", out) || of_math(s, arm, call, out))
+        return true;
+    if (gg__refers_to(s->in->tree, gg__field(call, "function"), "torch.is_nonzero") && gg__child_count(arguments) == 1)
+        return truth(s, arm, gg__child(arguments, 0), out);
+    if (gg__match_extraction(s->in, call, &e)) return truth(s, arm, e.value, out);
+    return truth(s, arm, call, out);
+}
+
+static bool test_of(gg__select *s, gg__arm *arm, TSNode node, uint32_t depth, gg__test *out) {
+    node = gg__strip_parentheses(node);
+    if (depth > MAX_DEPTH) return false;
+    if (gg_node_is(node, "not_operator")) {
+        if (!test_of(s, arm, gg__field(node, "argument"), depth + 1, out)) return false;
+        out->negated = !out->negated;
+        return true;
+    }
+    if (gg_node_is(node, "boolean_operator")) {
+        gg__test a, b;
+        if (!test_of(s, arm, gg__field(node, "left"), depth + 1, &a) ||
+            !test_of(s, arm, gg__field(node, "right"), depth + 1, &b))
+            return false;
+        a.text = gg__test_text(s, a);
+        b.text = gg__test_text(s, b);
+        a.atom = a.atom || a.negated; /* ~ binds closer than & */
+        b.atom = b.atom || b.negated;
+        const char *op = gg_str_is(gg__text(s->in->tree, gg__field(node, "operator")), "and") ? "&" : "|";
+        gg_str x = operand(s, a), y = operand(s, b);
+        *out = (gg__test){gg_arena_printf(s->arena, "%.*s %s %.*s", GG_STR_ARG(x), op, GG_STR_ARG(y)), false, false};
+        return true;
+    }
+    if (gg_node_is(node, "comparison_operator")) return comparison(s, arm, node, out);
+    if (gg_node_is(node, "call")) return of_call(s, arm, node, out);
+    return truth(s, arm, node, out);
+}
+
+bool gg__test_of(gg__select *s, gg__arm *arm, TSNode node, gg__test *out) {
+    return test_of(s, arm, node, 0, out);
+}
+
+static bool tests_finiteness(TSNode node, void *data) {
+    const gg_tree *tree = data;
+    if (gg_node_is(node, "call")) {
+        TSNode function = gg__field(node, "function");
+        gg_str name = gg__text(tree, gg_node_is(function, "attribute") ? gg__field(function, "attribute") : function);
+        return !gg_str_is(name, "isnan") && !gg_str_is(name, "isinf") && !gg_str_is(name, "isfinite");
+    }
+    return !gg_node_is(node, "comparison_operator") || gg__child_count(node) != 2 ||
+           !gg_str_equal(gg__text(tree, gg__child(node, 0)), gg__text(tree, gg__child(node, 1))); /* x != x */
+}
+
+bool gg__asks_finiteness(const gg_tree *tree, TSNode condition) {
+    return !gg__visit(condition, tests_finiteness, (void *)tree);
+}

@@ -1,0 +1,243 @@
+/* GG010 select: branches on tensors that are more than one assignment, and conditions that are more than one comparison.
+ * Offers: torch.where for every name that is read behind an if statement, with elif, else, nested ones, temporaries and returns; the condition
+ * may have `and`, `or`, `not`, chained comparisons, any(), all(), torch.is_nonzero(), `.item()`; flags of Python's in front stay an if.
+ * Refuses: what GG002 refuses in an arm; numbers, stores and calls of modules in arms; an operand of a condition that may fail or has no
+ * single truth.  Safety: exact.  Page: docs/rules/GG010.md */
+#include "repair/select.h"
+
+enum { MAX_OPERANDS = 12 };
+
+extern const gg_rule gg_rule_where;
+
+typedef struct plan {
+    TSNode node, fallback; /* the if statement; the return behind it that is taken in */
+    gg_str flags;          /* conditions that stay Python's */
+    gg__test test;
+} plan;
+
+/* The operands of `a and b and c`; 0 when there are too many. */
+static size_t operands_of(const gg_tree *tree, TSNode node, TSNode *out) {
+    size_t count = 0;
+    TSNode stack[MAX_OPERANDS];
+    for (;;) {
+        TSNode inner = gg__strip_parentheses(node);
+        bool joins =
+            gg_node_is(inner, "boolean_operator") && gg_str_is(gg__text(tree, gg__field(inner, "operator")), "and");
+        if (count == MAX_OPERANDS) return 0;
+        stack[count++] = joins ? gg__field(inner, "right") : node;
+        if (!joins) break;
+        node = gg__field(inner, "left");
+    }
+    for (size_t i = 0; i < count; i++) out[i] = stack[count - 1 - i];
+    return count;
+}
+
+static void add_flag(gg__select *s, plan *p, TSNode node) {
+    bool loose = gg__needs_parentheses(node) && !gg_node_is(node, "not_operator");
+    gg_str text = gg__text(s->in->tree, node);
+    p->flags = gg_arena_printf(s->arena, "%.*s%s%s%.*s%s", GG_STR_ARG(p->flags), p->flags.len ? " and " : "",
+                               loose ? "(" : "", GG_STR_ARG(text), loose ? ")" : "");
+}
+
+/* What is in front of the site is Python's: it was asked first and is so now.  Behind it may be flags, which change nothing, and tensors. */
+static bool split_condition(gg__select *s, TSNode condition, plan *p) {
+    TSNode operands[MAX_OPERANDS];
+    size_t count = operands_of(s->in->tree, condition, operands);
+    gg_span at = s->in->span;
+    bool reached = false;
+    if (count < 2) return false;
+    p->test = (gg__test){0};
+    for (size_t i = 0; i < count; i++) {
+        gg__test one;
+        gg__sort sort = gg__infer(s->in, operands[i]).sort;
+        reached = reached || ts_node_end_byte(operands[i]) > at.start;
+        if (!reached) {
+            if (sort == GG__TENSOR) return false;
+            add_flag(s, p, operands[i]);
+            continue;
+        }
+        if (sort != GG__UNKNOWN && sort != GG__TENSOR) {
+            add_flag(s, p, operands[i]);
+            continue;
+        }
+        if (!gg__test_of(s, NULL, operands[i], &one)) return false;
+        if (p->test.text.len == 0) {
+            p->test = one;
+            continue;
+        }
+        gg_str a = gg__test_text(s, p->test), b = gg__test_text(s, one);
+        bool plain_a = p->test.atom || p->test.negated, plain_b = one.atom || one.negated;
+        p->test = (gg__test){gg_arena_printf(s->arena, "%s%.*s%s & %s%.*s%s", plain_a ? "" : "(", GG_STR_ARG(a),
+                                             plain_a ? "" : ")", plain_b ? "" : "(", GG_STR_ARG(b), plain_b ? "" : ")"),
+                             false, false};
+    }
+    return p->test.text.len && p->flags.len;
+}
+
+static bool covers(TSNode node, gg_span span) {
+    return !ts_node_is_null(node) && ts_node_start_byte(node) <= span.start && span.end <= ts_node_end_byte(node);
+}
+
+static TSNode next_statement(TSNode statement) {
+    TSNode next = ts_node_next_named_sibling(statement);
+    while (gg_node_is(next, "comment")) next = ts_node_next_named_sibling(next);
+    return next;
+}
+
+static bool find_if(const gg_rule_input *in, TSNode *out) {
+    for (TSNode at = gg_node_at(in->tree, in->span); !ts_node_is_null(at); at = gg__parent(at)) {
+        static const char *const inside[] = {"block", "lambda", "conditional_expression", "list_comprehension"};
+        for (size_t i = 0; i < GG_COUNT(inside); i++)
+            if (gg_node_is(at, inside[i])) return false;
+        if (!gg_node_is(at, "if_statement")) continue;
+        *out = at;
+        return covers(gg__field(at, "condition"), in->span) && gg__alone_on_line(in->tree, at);
+    }
+    return false;
+}
+
+static bool has_alternative(TSNode node, const char *type) {
+    for (uint32_t i = 0; i < gg__child_count(node); i++)
+        if (gg_node_is(gg__child(node, i), type)) return true;
+    return false;
+}
+
+static bool is_not_declared(TSNode node, void *data) {
+    (void)data;
+    return !gg_node_is(node, "global_statement") && !gg_node_is(node, "nonlocal_statement");
+}
+
+static bool comments_are_between(TSNode node, void *data) {
+    (void)data;
+    TSNode parent = gg__parent(node);
+    return !gg_node_is(node, "comment") || gg_node_is(parent, "block") || gg_node_is(parent, "if_statement") ||
+           gg_node_is(parent, "else_clause") || gg_node_is(parent, "elif_clause") || gg_node_is(parent, "module");
+}
+
+static bool returns(const gg__arm *arm) {
+    for (size_t i = 0; i < arm->count; i++)
+        if (gg_str_is(arm->items[i].name, "return")) return true;
+    return false;
+}
+
+/* Everything but the text of the merges: false when it cannot be done. */
+static bool look(gg__select *s, plan *p, gg__arm *arm) {
+    *p = (plan){0};
+    if (!find_if(s->in, &p->node)) return false;
+    TSNode condition = gg__field(p->node, "condition"), after = next_statement(p->node);
+    if (gg_node_is(after, "return_statement") && gg__child_count(after) == 1) p->fallback = after;
+    s->statement = p->node;
+    s->finite = gg__asks_finiteness(s->in->tree, condition);
+    if (!gg__visit(gg__function(p->node), is_not_declared, NULL) || !gg__visit(p->node, comments_are_between, NULL))
+        return false;
+    if (!gg__test_of(s, NULL, condition, &p->test) && !split_condition(s, condition, p)) return false;
+    if (p->flags.len && has_alternative(p->node, "elif_clause")) return false;
+    return gg__select_if(s, arm, p->node, &p->test, p->fallback);
+}
+
+/* Writes the selections behind the lines; false when a name that is read later has no one value. */
+static bool write(gg__select *s, const gg__arm *arm, gg_str *out) {
+    gg_buf text;
+    size_t written = 0;
+    bool known = true, over = returns(arm);
+    gg_buf_init(&text, GG_MAX_DOCUMENT_BYTES);
+    for (size_t i = 0; known && i < arm->count; i++) {
+        const gg__binding *b = &arm->items[i];
+        bool is_return = gg_str_is(b->name, "return");
+        if (over ? !is_return : !gg__is_live(s, b->name)) continue;
+        known = b->meta.sort == GG__TENSOR;
+        gg_str value = b->text;
+        for (size_t j = 0; j < i; j++) { /* what reads a name that has changed by then is computed before */
+            if (over || !gg__is_live(s, arm->items[j].name) || !gg__mentions(value, arm->items[j].name)) continue;
+            gg_str held = gg__new_name(s, "selected");
+            gg__select_line(s, held, value);
+            value = held;
+        }
+        if (written++) {
+            gg_buf_append(&text, s->newline);
+            gg_buf_append(&text, s->indent);
+        }
+        gg_buf_append(&text, is_return ? GG_STR("return ") : b->name);
+        if (!is_return) gg_buf_append(&text, GG_STR(" = "));
+        gg_buf_append(&text, value);
+    }
+    gg_str lines = gg_buf_str(&s->lines), merges = gg_buf_str(&text);
+    *out = gg_arena_printf(s->arena, "%.*s%.*s", GG_STR_ARG(lines), GG_STR_ARG(merges));
+    gg_buf_clear(&text);
+    return known && written;
+}
+
+/* The span that is replaced and its new text. */
+static bool build(const gg_rule_input *in, gg_arena *arena, TSNode *out_node, gg_span *span, gg_str *out) {
+    gg__select s;
+    plan p;
+    gg_str body = GG_STR_NULL;
+    TSNode start = gg_node_at(in->tree, in->span);
+    gg__arm *arm = gg_arena_calloc(arena, 1, sizeof(*arm));
+    gg__select_init(&s, in, gg__statement(start), arena);
+    bool done = gg__can_name(in->tree, start, "torch") && look(&s, &p, arm);
+    gg_str outer = s.indent;
+    if (done && p.flags.len) { /* once more, with the indentation of the if that stays */
+        gg_str unit = gg__indent_unit(in->tree);
+        gg__select_clear(&s);
+        gg__select_init(&s, in, p.node, arena);
+        s.indent = gg_arena_printf(arena, "%.*s%.*s", GG_STR_ARG(outer), GG_STR_ARG(unit));
+        *arm = (gg__arm){0};
+        done = look(&s, &p, arm);
+    }
+    done = done && write(&s, arm, &body);
+    if (done) {
+        bool taken = returns(arm) && !ts_node_is_null(p.fallback) && p.flags.len == 0;
+        *out_node = p.node;
+        *span = (gg_span){ts_node_start_byte(p.node), ts_node_end_byte(taken ? p.fallback : p.node)};
+        TSNode otherwise = p.flags.len ? gg__field(p.node, "alternative") : (TSNode){0};
+        TSNode kept[] = {otherwise};
+        gg_str comments = gg__comments(in->tree, *span, kept, GG_COUNT(kept), arena);
+        *out = body;
+        if (p.flags.len) {
+            *out = gg_arena_printf(arena, "if %.*s:%.*s%.*s%.*s", GG_STR_ARG(p.flags), GG_STR_ARG(s.newline),
+                                   GG_STR_ARG(s.indent), GG_STR_ARG(body));
+            if (!ts_node_is_null(otherwise))
+                *out = gg_arena_printf(arena, "%.*s%.*s%.*s%.*s", GG_STR_ARG(*out), GG_STR_ARG(s.newline),
+                                       GG_STR_ARG(outer), GG_STR_ARG(gg__text(in->tree, otherwise)));
+        }
+        *out = gg_arena_printf(arena, "%.*s%.*s", GG_STR_ARG(comments), GG_STR_ARG(*out));
+    }
+    gg__select_clear(&s);
+    return done;
+}
+
+static bool is_branch(const gg_rule_input *in) {
+    static const char *const ids[] = {"GB0170", "GB0124", "GB0033"};
+    return gg__has_id(in, ids, GG_COUNT(ids));
+}
+
+static bool check(const gg_rule_input *in, gg_rule_match *out) {
+    gg_rule_match simple;
+    gg_span span;
+    gg_str text;
+    if (!is_branch(in) || gg_rule_where.check(in, &simple)) return false;
+    gg_arena *arena = gg_arena_new();
+    bool done = build(in, arena, &out->node, &span, &text);
+    gg_arena_free(arena);
+    return done;
+}
+
+static int edit(const gg_rule_input *in, const gg_rule_match *match, gg_arena *arena, gg_edits *out, gg_error *err) {
+    TSNode node = match->node;
+    gg_span span;
+    gg_str text;
+    if (!build(in, arena, &node, &span, &text)) return gg_fail(err, GG_ENOMATCH, "the arms are not proven to be alike");
+    gg__require_module(in->tree, node, "torch", arena, out);
+    gg_edits_add(out, span, text);
+    return 0;
+}
+
+const gg_rule gg_rule_select = {
+    .code = "GG010",
+    .name = "select",
+    .title = "Compute both arms and select",
+    .safety = GG_SAFETY_EXACT,
+    .check = check,
+    .edit = edit,
+};

@@ -1,0 +1,189 @@
+/* What arms and conditions of a branch are, under the names they have after the edit.  See select.h. */
+#include "repair/select.h"
+
+void gg__select_init(gg__select *s, const gg_rule_input *in, TSNode statement, gg_arena *arena) {
+    *s = (gg__select){.in = in, .arena = arena, .statement = statement};
+    gg_buf_init(&s->lines, GG_MAX_DOCUMENT_BYTES);
+    s->torch = gg__module_alias(in->tree, statement, "torch");
+    if (s->torch.len == 0) s->torch = GG_STR("torch");
+    s->indent = gg__indent(in->tree, ts_node_start_byte(statement));
+    s->newline = gg__newline(in->tree);
+}
+
+void gg__select_clear(gg__select *s) {
+    gg_buf_clear(&s->lines);
+}
+
+void gg__select_line(gg__select *s, gg_str name, gg_str text) {
+    gg_buf_append(&s->lines, name);
+    gg_buf_append(&s->lines, GG_STR(" = "));
+    gg_buf_append(&s->lines, text);
+    gg_buf_append(&s->lines, s->newline);
+    gg_buf_append(&s->lines, s->indent);
+}
+
+static bool is_word(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+bool gg__mentions(gg_str text, gg_str name) {
+    for (size_t at = 0; (at = gg_str_find(text, name, at)) != SIZE_MAX; at++) {
+        bool starts = at == 0 || (!is_word(text.ptr[at - 1]) && text.ptr[at - 1] != '.');
+        if (starts && (at + name.len == text.len || !is_word(text.ptr[at + name.len]))) return true;
+    }
+    return false;
+}
+
+gg_str gg__new_name(gg__select *s, const char *base) {
+    gg_str all = gg_text_bytes(gg_tree_text(s->in->tree)), name = gg_arena_str(s->arena, gg_str_from(base));
+    for (unsigned number = 2;; number++) {
+        bool taken = gg__mentions(all, name);
+        for (size_t i = 0; i < s->made_count; i++) taken = taken || gg_str_equal(s->made[i], name);
+        if (!taken) break;
+        name = gg_arena_printf(s->arena, "%s%u", base, number);
+    }
+    if (s->made_count < GG__MAX_BINDINGS) s->made[s->made_count++] = name;
+    return name;
+}
+
+static gg__binding *find(gg__arm *arm, gg_str name) {
+    for (size_t i = 0; arm && i < arm->count; i++)
+        if (gg_str_equal(arm->items[i].name, name)) return &arm->items[i];
+    return NULL;
+}
+
+static gg_fact as_fact(const gg__binding *b) {
+    static const gg_value_kind kinds[] = {[GG__UNKNOWN] = GG_VALUE_OTHER,
+                                          [GG__SCALAR_INT] = GG_VALUE_INT,
+                                          [GG__SCALAR_FLOAT] = GG_VALUE_FLOAT,
+                                          [GG__SCALAR_BOOL] = GG_VALUE_BOOL,
+                                          [GG__TENSOR] = GG_VALUE_TENSOR};
+    const gg__meta *m = &b->meta;
+    gg_fact fact = {.name = b->name, .kind = m->vague ? GG_VALUE_OTHER : kinds[m->sort], .dtype = m->dtype};
+    fact.device = m->device;
+    fact.rank = m->rank;
+    fact.shape = m->shape;
+    fact.layout = m->layout.len ? GG_LAYOUT_STRIDED : GG_LAYOUT_CONTIGUOUS;
+    fact.has_number = m->seen;
+    fact.number = m->value;
+    return fact;
+}
+
+gg__meta gg__infer_in(const gg__select *s, const gg__arm *arm, TSNode node) {
+    const gg_break *record = s->in->site->first;
+    if (arm == NULL || arm->count == 0) return gg__infer(s->in, node);
+    gg_fact facts[GG__MAX_KNOWN];
+    size_t count = 0;
+    for (size_t i = arm->count; i-- > 0;) facts[count++] = as_fact(&arm->items[i]); /* found first */
+    for (size_t i = 0; record && i < record->fact_count; i++) {
+        if (count == GG__MAX_KNOWN) return (gg__meta){.sort = GG__UNKNOWN};
+        facts[count++] = record->facts[i];
+    }
+    gg_break known = record ? *record : (gg_break){0};
+    known.facts = facts;
+    known.fact_count = count;
+    gg_site site = *s->in->site;
+    site.first = &known;
+    gg_rule_input in = *s->in;
+    in.site = &site;
+    return gg__infer(&in, node); /* its texts are the tree's and the facts' */
+}
+
+typedef struct writing {
+    gg__select *s;
+    gg__arm *arm;
+    gg_buf out;
+    uint32_t at;
+    uint64_t reads;
+} writing;
+
+uint64_t gg__outer(gg__select *s, gg_str name) {
+    size_t at = 0;
+    while (at < s->outer_count && !gg_str_equal(s->outer[at], name)) at++;
+    if (at == GG__MAX_OUTER) return 0;
+    if (at == s->outer_count) s->outer[s->outer_count++] = name;
+    return UINT64_C(1) << at;
+}
+
+void gg__settle(gg__select *s, gg__binding *b, const char *suffix) {
+    gg_str base = gg_arena_printf(s->arena, "%.*s_%s", GG_STR_ARG(b->name), suffix ? suffix : "then");
+    gg_str name = gg__new_name(s, gg_arena_z(s->arena, base));
+    gg__select_line(s, name, b->text);
+    b->text = name;
+    b->pending = false;
+}
+
+static bool is_name_only(TSNode identifier) {
+    TSNode parent = gg__parent(identifier);
+    return (gg_node_is(parent, "attribute") && ts_node_eq(gg__field(parent, "attribute"), identifier)) ||
+           (gg_node_is(parent, "keyword_argument") && ts_node_eq(gg__field(parent, "name"), identifier));
+}
+
+static bool note_read(TSNode node, void *data) {
+    writing *w = data;
+    if (!gg_node_is(node, "identifier") || is_name_only(node)) return true;
+    gg_str name = gg__text(w->s->in->tree, node);
+    gg__binding *b = find(w->arm, name);
+    w->reads |= b ? b->reads : gg__outer(w->s, name);
+    if (b && b->pending) gg__settle(w->s, b, w->arm->suffix);
+    return true;
+}
+
+static bool write_name(TSNode node, void *data) {
+    writing *w = data;
+    if (!gg_node_is(node, "identifier") || is_name_only(node)) return true;
+    const gg__binding *b = find(w->arm, gg__text(w->s->in->tree, node));
+    if (b == NULL) return true;
+    gg_str all = gg_text_bytes(gg_tree_text(w->s->in->tree));
+    gg_buf_append(&w->out, gg_str_slice(all, w->at, ts_node_start_byte(node)));
+    gg_buf_append(&w->out, b->text);
+    w->at = ts_node_end_byte(node);
+    return true;
+}
+
+gg_str gg__text_reading(gg__select *s, gg__arm *arm, TSNode node, uint64_t *reads) {
+    writing w = {.s = s, .arm = arm, .at = ts_node_start_byte(node)};
+    gg__visit(node, note_read, &w);
+    *reads = w.reads;
+    gg_buf_init(&w.out, GG_MAX_DOCUMENT_BYTES);
+    gg__visit(node, write_name, &w);
+    gg_str all = gg_text_bytes(gg_tree_text(s->in->tree));
+    gg_buf_append(&w.out, gg_str_slice(all, w.at, ts_node_end_byte(node)));
+    gg_str out = gg_arena_str(s->arena, gg_buf_str(&w.out));
+    gg_buf_clear(&w.out);
+    return out;
+}
+
+gg_str gg__text_in(gg__select *s, gg__arm *arm, TSNode node) {
+    uint64_t reads;
+    return gg__text_reading(s, arm, node, &reads);
+}
+
+gg_str gg__closed(gg__select *s, gg_str text, TSNode node) {
+    static const char *const atoms[] = {"identifier", "call",  "attribute", "subscript", "parenthesized_expression",
+                                        "integer",    "float", "true",      "false"};
+    for (size_t i = 0; i < GG_COUNT(atoms); i++)
+        if (gg_node_is(node, atoms[i])) return text;
+    return gg_arena_printf(s->arena, "(%.*s)", GG_STR_ARG(text));
+}
+
+typedef struct names {
+    const gg_tree *tree;
+    TSNode other;
+} names;
+
+static bool is_not_shared(TSNode node, void *data) {
+    const names *n = data;
+    return !gg_node_is(node, "identifier") || !gg__reads(n->tree, n->other, gg__text(n->tree, node));
+}
+
+bool gg__has_size_one(gg__meta x) {
+    for (int32_t i = 0; i < x.rank; i++)
+        if (x.shape[i] == 1) return true;
+    return false;
+}
+
+bool gg__may_broadcast(const gg_rule_input *in, gg__meta x, TSNode a, TSNode b) {
+    names n = {in->tree, b};
+    return gg__has_size_one(x) && gg__visit(a, is_not_shared, &n);
+}

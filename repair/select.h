@@ -1,0 +1,81 @@
+/* Branches on a tensor's value as selections: conditions as tensors, arms as values.  Private to repair/.  Any thread.
+ *
+ * DESIGN  Both arms are computed, each under names of its own, and torch.where selects for every name that is read behind the branch.  Nothing
+ * in an arm may be seen to have run: everything in it is proven pure and total (gg__infer). */
+#ifndef GG_REPAIR_SELECT_H
+#define GG_REPAIR_SELECT_H
+
+#include "repair/syntax.h"
+
+enum { GG__MAX_BINDINGS = 24, GG__MAX_KNOWN = 192, GG__MAX_OUTER = 64 };
+
+typedef struct gg__binding { /* what a name holds in an arm */
+    gg_str name;
+    gg_str text; /* the expression, or the name it has after the edit */
+    gg__meta meta;
+    uint64_t reads; /* bits of select.outer: the names that it is made of, as they were before the branch */
+    bool pending;   /* the expression is not evaluated yet: it is written where it is used, or on a line of its own */
+} gg__binding;
+
+typedef struct gg__arm {
+    const char *suffix; /* of the names its values get */
+    gg__binding items[GG__MAX_BINDINGS];
+    size_t count;
+} gg__arm;
+
+typedef struct gg__select {
+    const gg_rule_input *in;
+    gg_arena *arena;
+    TSNode statement; /* what is replaced, or holds it */
+    gg_str torch;     /* how it is called here */
+    gg_buf lines;     /* what is computed before the selections, one a line */
+    gg_str indent, newline;
+    gg_str made[GG__MAX_BINDINGS]; /* names that were made up */
+    size_t made_count;
+    gg_str outer[GG__MAX_OUTER]; /* names that arms read as they were before the branch; full: any name */
+    size_t outer_count;
+    bool finite; /* the condition asks whether values are finite: the arm not taken may hold what is not */
+} gg__select;
+
+void gg__select_init(gg__select *s, const gg_rule_input *in, TSNode statement, gg_arena *arena);
+void gg__select_clear(gg__select *s);
+void gg__select_line(gg__select *s, gg_str name, gg_str text); /* name = text */
+gg_str gg__new_name(gg__select *s, const char *base);          /* one that nothing in the file has */
+
+/* Inference and text where the arm's names hold what they hold there.  `arm` may be NULL. */
+gg__meta gg__infer_in(const gg__select *s, const gg__arm *arm, TSNode node);
+gg_str gg__text_in(gg__select *s, gg__arm *arm, TSNode node);
+gg_str gg__text_reading(gg__select *s, gg__arm *arm, TSNode node, uint64_t *reads);
+uint64_t gg__outer(gg__select *s, gg_str name);                     /* its bit; 0 when there are too many */
+void gg__settle(gg__select *s, gg__binding *b, const char *suffix); /* computes what is pending on a line of its own */
+bool gg__mentions(gg_str text, gg_str name);                        /* as a word */
+gg_str gg__closed(gg__select *s, gg_str text, TSNode node);         /* with parentheses, unless the node is an atom */
+
+/* ---- conditions.c ------------------------------------------------------------------------------------------------------- */
+typedef struct gg__test {
+    gg_str text;  /* of a 0-d bool tensor */
+    bool negated; /* the condition is that it is false */
+    bool atom;    /* needs no parentheses as an operand */
+} gg__test;
+
+/* The condition as a tensor: `and`, `or`, `not` of 0-d tensors, chained comparisons, any(), all(), bool(), torch.is_nonzero(), `.item()`. */
+bool gg__test_of(gg__select *s, gg__arm *arm, TSNode node, gg__test *out);
+gg_str gg__test_text(gg__select *s, gg__test test); /* with the negation in it */
+bool gg__asks_finiteness(const gg_tree *tree, TSNode condition);
+
+/* ---- arms.c ----------------------------------------------------------------------------------------------------------------- */
+/* Can the value be computed where it was not, and be selected? */
+bool gg__selectable(const gg__select *s, gg__meta value);
+/* Text of a selection; its meta. */
+gg_str gg__where(gg__select *s, gg__test test, gg_str yes, gg_str no);
+/* An if statement with its elifs and else as values: the arm gets what each name holds behind it, and what is returned under the name
+ * "return".  `test`: of its condition.  `fallback`: the return behind it, or null. */
+bool gg__select_if(gg__select *s, gg__arm *arm, TSNode node, const gg__test *test, TSNode fallback);
+bool gg__is_live(const gg__select *s, gg_str name); /* read behind the statement */
+bool gg__bound_before(const gg_tree *tree, TSNode statement, gg_str name);
+
+/* Sizes of one are no proof that shapes agree: with other inputs one of them may be larger.  A name that both values are made of is. */
+bool gg__has_size_one(gg__meta x);
+bool gg__may_broadcast(const gg_rule_input *in, gg__meta x, TSNode a, TSNode b);
+
+#endif
