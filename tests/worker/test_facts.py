@@ -118,3 +118,20 @@ def f(x):
     facts = facts_of(worker, write, body, "f")
     said = {n: facts[n].get("layout") for n in ("x", "a", "b", "c", "d", "one")}
     assert said == {"x": None, "a": "dense", "b": "strided", "c": None, "d": "strided", "one": "strided"}
+
+
+COUNTER = """
+class Counter(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("count", torch.tensor(0))
+
+    def forward(self, x):
+        if x.sum() > 0:
+            self.count += 1
+        return x
+"""
+
+
+def test_attributes_that_are_only_changed_in_place(worker: Worker, write: Write) -> None:
+    assert facts_of(worker, write, COUNTER, "Counter()")["self.count"]["dtype"] == "torch.int64"

@@ -148,7 +148,7 @@ def _paths(code: CodeType) -> tuple[tuple[str, ...], ...]:
         elif name == "LOAD_ATTR" and 0 < len(path) <= MAX_DOTS:
             path = (*path, value)
             found[path] = None
-        elif name not in ("CACHE", "EXTENDED_ARG"):
+        elif name not in ("CACHE", "EXTENDED_ARG", "COPY", "DUP_TOP"):  # `self.count += 1` copies `self`
             path = ()
     return tuple(found)
 
