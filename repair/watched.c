@@ -74,18 +74,14 @@ static bool is_deaf(const gg_tree *tree, TSNode item) {
     return is_own_and_deaf(tree, function);
 }
 
-/* A warning may be made an exception by a filter. */
-static bool warns(const gg_tree *tree, TSNode function) {
-    return gg__refers_to(tree, function, "warnings.warn") || gg__refers_to(tree, function, "warnings.simplefilter") ||
-           gg__refers_to(tree, function, "warnings.filterwarnings");
-}
-
 bool gg__is_heard(const gg_rule_input *in, TSNode statement) {
     const gg_tree *tree = in->tree;
     if (!gg__is_watched(tree, statement)) return false;
     /* What cannot fail meets no handler; what is printed goes through a context that does not listen. */
     TSNode work = gg__child(statement, 0), value = gg__bound_value(statement);
-    if (!gg_node_is(statement, "expression_statement") || warns(tree, gg__field(work, "function"))) return true;
+    if (!gg_node_is(statement, "expression_statement") ||
+        gg__refers_to(tree, gg__field(work, "function"), "warnings.warn")) /* a filter may make it an exception */
+        return true;
     if (!gg__cannot_fail(in, ts_node_is_null(value) ? gg__field(work, "arguments") : value)) return true;
     for (TSNode at = gg__parent(statement); !ts_node_is_null(at); at = gg__parent(at)) {
         if (gg_node_is(at, "function_definition")) return false;

@@ -1,0 +1,61 @@
+/* GG025 diagnostic-context: a `with` that only watches for errors or measures cannot be entered in a graph.
+ * Offers: no context while compiling, the author's otherwise.  Refuses: other contexts, those bound by `as`, and around gradients that are
+ * computed inside.  Safety: effects.  Page: docs/rules/GG025.md */
+#include "repair/syntax.h"
+
+static bool is_diagnostic_context(const gg_tree *tree, TSNode value) {
+    static const char *const contexts[] = {
+        "torch.autograd.detect_anomaly",
+        "torch.autograd.set_detect_anomaly",
+        "torch.autograd.anomaly_mode.detect_anomaly",
+        "torch.autograd.profiler.profile",
+        "torch.autograd.profiler.emit_nvtx",
+        "torch.cuda.nvtx.range",
+    };
+    for (size_t i = 0; i < GG_COUNT(contexts); i++)
+        if (gg_node_is(value, "call") && gg__refers_to(tree, gg__field(value, "function"), contexts[i])) return true;
+    return false;
+}
+
+static bool takes_no_gradients(TSNode node, void *data) {
+    const gg_tree *tree = data;
+    gg_str name = gg__text(tree, node);
+    return !gg_node_is(node, "identifier") || (!gg_str_is(name, "backward") && !gg_str_is(name, "grad"));
+}
+
+/* The context at the site, or around it. */
+static bool check(const gg_rule_input *in, gg_rule_match *out) {
+    for (TSNode at = gg_node_at(in->tree, in->span); !ts_node_is_null(at); at = gg__parent(at)) {
+        if (gg_node_is(at, "function_definition")) return false;
+        if (!gg_node_is(at, "with_statement")) continue;
+        TSNode clause = gg__child(at, 0);
+        for (uint32_t i = 0; i < gg__child_count(clause); i++) {
+            out->node = gg__field(gg__child(clause, i), "value");
+            if (is_diagnostic_context(in->tree, out->node))
+                return gg__visit(gg__field(at, "body"), takes_no_gradients, (void *)in->tree) &&
+                       gg__is_harmless(in->tree, gg__field(out->node, "arguments")) &&
+                       gg__can_name(in->tree, at, "torch") && gg__can_name(in->tree, at, "contextlib");
+        }
+    }
+    return false;
+}
+
+static int edit(const gg_rule_input *in, const gg_rule_match *match, gg_arena *arena, gg_edits *out, gg_error *err) {
+    (void)err;
+    gg_str torch = gg__require_module(in->tree, match->node, "torch", arena, out);
+    gg_str contextlib = gg__require_module(in->tree, match->node, "contextlib", arena, out);
+    uint32_t start = ts_node_start_byte(match->node);
+    gg_edits_add(out, (gg_span){start, start},
+                 gg_arena_printf(arena, "%.*s.nullcontext() if %.*s.compiler.is_compiling() else ",
+                                 GG_STR_ARG(contextlib), GG_STR_ARG(torch)));
+    return 0;
+}
+
+const gg_rule gg_rule_diagnostic_context = {
+    .code = "GG025",
+    .name = "diagnostic-context",
+    .title = "Enter this diagnostic context only when not compiling",
+    .safety = GG_SAFETY_EFFECTS,
+    .check = check,
+    .edit = edit,
+};
