@@ -37,6 +37,26 @@ gg_str gg__mask_text(const gg_rule_input *in, const gg__item *item, gg_arena *ar
 /* Its text as the operand of an attribute or subscript. */
 gg_str gg__operand_text(const gg_rule_input *in, TSNode node, gg_arena *arena);
 
+/* ---- stores and indices (stores.c) ------------------------------------------------------------------------------------------ */
+typedef struct gg__store { /* `x[m] = f(x[m])`, `x[m] *= k` */
+    TSNode assignment, right;
+    gg_str op; /* "*" of `*=`; empty for `=` */
+    gg__masked e;
+} gg__store;
+
+/* Is the statement such a store, of as many elements as the mask chooses?  Points into `in`. */
+bool gg__masked_store(const gg_rule_input *in, TSNode statement, gg__store *out);
+/* x.copy_(torch.where(m, f(x), x)) */
+void gg__edit_masked_store(const gg__store *s, gg_str torch, gg_arena *arena, gg_edits *out);
+
+/* `torch.name(E)` or, as a method where that may be, `E.name()`, with `extra` more arguments: E; null when it is neither. */
+TSNode gg__call_operand(const gg_rule_input *in, TSNode call, const char *name, uint32_t extra, bool method);
+/* E of `torch.where(E)` and `E.nonzero(as_tuple=True)`; of `torch.nonzero(E)` and `torch.argwhere(E)`; null when it is none. */
+TSNode gg__nonzero_tuple_of(const gg_rule_input *in, TSNode node);
+TSNode gg__nonzero_rows_of(const gg_rule_input *in, TSNode node);
+/* `x.flatten()`, `x.view(-1)`, `x.squeeze(-1)`: what makes one column a list; x goes to `out`. */
+bool gg__is_flattening(const gg_rule_input *in, TSNode call, TSNode *out);
+
 /* ---- reductions (reductions.c) --------------------------------------------------------------------------------------------- */
 typedef struct gg__reduction { /* `f(x[m]).sum()`, `torch.mean(f(x[m]), 0)`, `F.mse_loss(a[m], b[m])` */
     TSNode call;

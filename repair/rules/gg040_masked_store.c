@@ -5,53 +5,21 @@
  * DESIGN  The tensor is changed in place, as before: who else holds it or a view of it sees the change. */
 #include "repair/masks.h"
 
-typedef struct store {
-    TSNode assignment, right;
-    gg_str op; /* "*" of `*=`; empty for `=` */
-    gg__masked e;
-} store;
-
-static bool match_store(const gg_rule_input *in, store *s) {
-    TSNode statement = gg__statement(gg_node_at(in->tree, in->span));
-    *s = (store){.e = {.in = in}};
-    if (!gg_node_is(statement, "expression_statement") || gg__child_count(statement) != 1) return false;
-    s->assignment = gg__child(statement, 0);
-    bool augmented = gg_node_is(s->assignment, "augmented_assignment");
-    if (!augmented && !gg_node_is(s->assignment, "assignment")) return false;
-    TSNode left = gg__field(s->assignment, "left");
-    s->right = gg__field(s->assignment, "right");
-    if (!gg_node_is(left, "subscript") || ts_node_is_null(s->right) || !gg__masked_item(in, left, &s->e.item))
-        return false;
-    gg__meta target = s->e.item.of;
-    if (augmented) {
-        gg_str op = gg__text(in->tree, gg__field(s->assignment, "operator"));
-        s->op = gg_str_slice(op, 0, op.len - 1);
-        return !gg_str_is(s->op, "**") && gg__is_elementwise_with(&s->e, s->op, s->right);
-    }
-    return gg__is_elementwise(&s->e, s->right) && gg_str_equal(s->e.dtype, target.dtype);
+static bool find(const gg_rule_input *in, gg__store *s) {
+    return gg__masked_store(in, gg__statement(gg_node_at(in->tree, in->span)), s);
 }
 
 static bool check(const gg_rule_input *in, gg_rule_match *out) {
-    store s;
-    if (!gg_str_is(in->site->id, "GB0036") || !match_store(in, &s)) return false;
+    gg__store s;
+    if (!gg_str_is(in->site->id, "GB0036") || !find(in, &s)) return false;
     out->node = s.assignment;
-    return gg__can_name(in->tree, s.assignment, "torch") && !gg__has_comment(in->tree, gg_node_span(s.assignment));
+    return gg__can_name(in->tree, s.assignment, "torch");
 }
 
-static int edit(const gg_rule_input *in, const gg_rule_match *match, gg_arena *arena, gg_edits *out, gg_error *err) {
-    store s;
-    if (!match_store(in, &s)) return gg_fail(err, GG_ENOMATCH, "the elements are not proven to be treated alike");
-    gg_str torch = gg__require_module(in->tree, match->node, "torch", arena, out);
-    TSNode base = s.e.item.base;
-    gg_str x = gg__operand_text(in, base, arena), value = gg__spread(&s.e, s.right, torch, arena);
-    if (s.op.len) {
-        bool simple = !gg_node_is(s.right, "binary_operator") && !gg_node_is(s.right, "unary_operator");
-        value = gg_arena_printf(arena, "%.*s %.*s %s%.*s%s", GG_STR_ARG(gg__spread_item(&s.e, base, torch, arena)),
-                                GG_STR_ARG(s.op), simple ? "" : "(", GG_STR_ARG(value), simple ? "" : ")");
-    }
-    gg_edits_add(out, gg_node_span(match->node),
-                 gg_arena_printf(arena, "%.*s.copy_(%.*s.where(%.*s, %.*s, %.*s))", GG_STR_ARG(x), GG_STR_ARG(torch),
-                                 GG_STR_ARG(gg__mask_text(in, &s.e.item, arena)), GG_STR_ARG(value), GG_STR_ARG(x)));
+static int edit(const gg_rule_input *in, const gg_rule_match *m, gg_arena *arena, gg_edits *out, gg_error *err) {
+    gg__store s;
+    if (!find(in, &s)) return gg_fail(err, GG_ENOMATCH, "the elements are not proven to be treated alike");
+    gg__edit_masked_store(&s, gg__require_module(in->tree, m->node, "torch", arena, out), arena, out);
     return 0;
 }
 

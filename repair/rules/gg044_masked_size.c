@@ -14,27 +14,9 @@ typedef struct sized {
 
 static const double most = 0x1p47; /* elements of a tensor */
 
-static bool is_true(const gg_tree *tree, TSNode arguments, uint32_t i, const char *name) {
-    TSNode argument = gg__child(arguments, i);
-    return gg_node_is(argument, "keyword_argument") && gg_str_is(gg__text(tree, gg__field(argument, "name")), name) &&
-           gg_node_is(gg__field(argument, "value"), "true");
-}
-
-/* `torch.name(E)` or `E.name()`, with `extra` more arguments: E; null when it is neither. */
-static TSNode operand_of(const gg_rule_input *in, TSNode call, const char *name, uint32_t extra, bool method) {
-    TSNode function = gg__field(call, "function"), arguments = gg__field(call, "arguments");
-    if (!gg_node_is(call, "call") || !gg_node_is(arguments, "argument_list") ||
-        !gg_str_is(gg__text(in->tree, gg__field(function, "attribute")), name))
-        return (TSNode){0};
-    TSNode object = gg__field(function, "object");
-    bool torchs = gg_str_equal(gg__text(in->tree, object), gg__module_alias(in->tree, call, "torch"));
-    if (gg__child_count(arguments) != extra + (torchs ? 1 : 0) || (!torchs && !method)) return (TSNode){0};
-    return torchs ? gg__child(arguments, 0) : object;
-}
-
 static bool count_of(const gg_rule_input *in, TSNode node, sized *out) {
     out->counted = node;
-    if (ts_node_is_null(node) || gg_node_is(node, "keyword_argument")) return false;
+    if (ts_node_is_null(node)) return false;
     out->of = gg__infer(in, node);
     return out->of.sort == GG__TENSOR && out->of.rank >= 1;
 }
@@ -49,41 +31,24 @@ static bool rows_of(const gg_rule_input *in, TSNode node, sized *out, int32_t *c
         return gg__infer(in, item.base).sort == GG__TENSOR && count_of(in, item.mask, out);
     }
     if (gg_node_is(node, "subscript") && gg__child_count(node) == 2) { /* one of a tuple's */
-        TSNode call = gg__field(node, "value"), index = gg__field(node, "subscript");
-        TSNode c = operand_of(in, call, "nonzero", 1, true);
-        TSNode arguments = gg__field(call, "arguments");
-        if (!ts_node_is_null(c) && !is_true(in->tree, arguments, gg__child_count(arguments) - 1, "as_tuple"))
-            return false;
-        if (ts_node_is_null(c)) c = operand_of(in, call, "where", 0, false);
-        gg__meta i = gg__infer(in, index);
-        return count_of(in, c, out) && i.constant && i.value >= 0 && i.value < out->of.rank;
+        gg__meta i = gg__infer(in, gg__field(node, "subscript"));
+        return count_of(in, gg__nonzero_tuple_of(in, gg__field(node, "value")), out) && i.constant && i.value >= 0 &&
+               i.value < out->of.rank;
     }
-    TSNode c = operand_of(in, node, "nonzero", 0, true);
-    if (ts_node_is_null(c)) c = operand_of(in, node, "argwhere", 0, true);
+    TSNode c = gg__nonzero_rows_of(in, node), inner;
     if (!ts_node_is_null(c)) {
         if (!count_of(in, c, out)) return false;
         *columns = out->of.rank;
         return true;
     }
-    c = operand_of(in, node, "unique", 0, true);
+    c = gg__call_operand(in, node, "unique", 0, true);
     if (!ts_node_is_null(c)) {
         out->unique = true;
         return count_of(in, c, out) && (gg__is_integer(out->of.dtype) || gg__is_bool(out->of.dtype));
     }
-    static const char *const flat[] = {"squeeze", "flatten", "view", "reshape"};
-    TSNode function = gg__field(node, "function"), arguments = gg__field(node, "arguments");
-    gg_str name = gg__text(in->tree, gg__field(function, "attribute")),
-           argument = gg__text(in->tree, gg__child(arguments, 0));
-    for (size_t i = 0; i < GG_COUNT(flat); i++) {
-        if (!gg_str_is(name, flat[i])) continue;
-        bool last =
-            gg__child_count(arguments) == 1 && (gg_str_is(argument, "-1") || (i == 0 && gg_str_is(argument, "1")));
-        if (!last && !(i == 1 && gg__child_count(arguments) == 0)) return false;
-        bool one = rows_of(in, gg__field(function, "object"), out, columns) && *columns == 1;
-        *columns = 0;
-        return one;
-    }
-    return false;
+    if (!gg__is_flattening(in, node, &inner) || !rows_of(in, inner, out, columns) || *columns != 1) return false;
+    *columns = 0;
+    return true;
 }
 
 /* `E.shape[0]`, `E.size(0)`, `len(E)`: how many rows.  `E.numel()`: where a row is one element. */

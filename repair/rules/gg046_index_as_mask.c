@@ -1,0 +1,202 @@
+/* GG046 index-as-mask: `i = torch.where(c)[0]` has as many elements as c has true ones, which is known at run time only.
+ * Offers: the mask in place of the index, where rows are only stored under it: `x[i] += y[i]`.  Refuses: any other use of the index, and unless each row
+ * is proven to be treated alike.  Safety: exact.  Page: docs/rules/GG046.md
+ *
+ * DESIGN  The name keeps what was true when it was bound, so the mask is bound to it, and the stores are rewritten as under any mask (GG040).  A row
+ * that is chosen twice is stored twice, with the same values. */
+#include "repair/infer.h"
+#include "repair/masks.h"
+
+enum { MAX_FACTS = 64, MAX_USES = 16 };
+
+typedef struct rows_index {
+    gg_rule_input in; /* with a fact of the name: the mask */
+    gg_site site;
+    gg_break record;
+    gg_fact facts[MAX_FACTS + 1];
+    int64_t rows;
+    TSNode statement, assignment, condition;
+    gg__meta of; /* the condition */
+    gg_str name;
+    TSNode uses[MAX_USES]; /* statements behind it in its block */
+    size_t use_count;
+    bool plain; /* no use is anything else */
+} rows_index;
+
+/* The name that gets the first index, and what is asked for its true elements. */
+static bool match_binding(const gg_rule_input *in, rows_index *x) {
+    x->statement = gg__statement(gg_node_at(in->tree, in->span));
+    x->assignment = gg__child(x->statement, 0);
+    TSNode left = gg__field(x->assignment, "left"), right = gg__strip_parentheses(gg__field(x->assignment, "right"));
+    if (!gg_node_is(x->statement, "expression_statement") || !gg_node_is(x->assignment, "assignment") ||
+        !ts_node_is_null(gg__field(x->assignment, "type")))
+        return false;
+    uint32_t names = gg__child_count(left);
+    bool pattern = gg_node_is(left, "pattern_list") || gg_node_is(left, "tuple_pattern"), column = false;
+    if (pattern) {
+        x->condition = gg__nonzero_tuple_of(in, right);
+        left = gg__child(left, 0);
+    } else if (gg_node_is(right, "subscript")) {
+        bool zero = gg_str_is(gg__text(in->tree, gg__field(right, "subscript")), "0");
+        if (gg__child_count(right) == 2 && zero) x->condition = gg__nonzero_tuple_of(in, gg__field(right, "value"));
+    } else if (gg__is_flattening(in, right, &x->condition)) {
+        x->condition = gg__nonzero_rows_of(in, x->condition);
+        column = true;
+    }
+    if (ts_node_is_null(x->condition) || !gg_node_is(left, "identifier")) return false;
+    x->of = gg__infer(in, x->condition);
+    x->name = gg__text(in->tree, left);
+    /* a single row would be stored everywhere where there are more of the other */
+    return x->of.sort == GG__TENSOR && x->of.rank > 0 && x->of.shape[0] > 1 && (!column || x->of.rank == 1) &&
+           (!pattern || names == (uint32_t)x->of.rank);
+}
+
+/* From here on the name is a mask. */
+static bool learn(const gg_rule_input *in, rows_index *x) {
+    const gg_break *record = in->site->first;
+    size_t count = 0;
+    if (record == NULL || record->fact_count > MAX_FACTS) return false;
+    for (size_t i = 0; i < record->fact_count; i++)
+        if (!gg_str_equal(record->facts[i].name, x->name)) x->facts[count++] = record->facts[i];
+    x->rows = x->of.shape[0];
+    x->facts[count++] = (gg_fact){.name = x->name,
+                                  .kind = GG_VALUE_TENSOR,
+                                  .dtype = GG_STR("torch.bool"),
+                                  .device = x->of.device,
+                                  .shape = &x->rows,
+                                  .rank = 1};
+    x->record = *record;
+    x->record.facts = x->facts;
+    x->record.fact_count = count;
+    x->site = *in->site;
+    x->site.first = &x->record;
+    x->in = *in;
+    x->in.site = &x->site;
+    return true;
+}
+
+/* `x[i] = 0.0` is the same under a mask, and no break. */
+static bool is_fill(const gg_rule_input *in, TSNode statement) {
+    TSNode assignment = gg__child(statement, 0);
+    gg__item item;
+    if (!gg_node_is(assignment, "assignment") || !gg__masked_item(in, gg__field(assignment, "left"), &item))
+        return false;
+    gg__meta value = gg__infer(in, gg__field(assignment, "right"));
+    if (value.sort == GG__TENSOR) return value.rank == 0 && gg_str_equal(value.dtype, item.of.dtype);
+    return gg__is_number(value) && (gg__is_floating(item.of.dtype) || value.sort != GG__SCALAR_FLOAT);
+}
+
+static bool is_index(const rows_index *x, TSNode name) {
+    TSNode parent = gg__parent(name);
+    gg__item item;
+    return gg_node_is(parent, "subscript") && ts_node_eq(gg__field(parent, "subscript"), name) &&
+           gg__masked_item(&x->in, parent, &item);
+}
+
+/* Each use is the only index of a row, in a statement behind the binding, of the same block. */
+static bool collect_use(TSNode node, void *data) {
+    rows_index *x = data;
+    if (!gg_node_is(node, "identifier") || !gg_str_equal(gg__text(x->in.tree, node), x->name)) return true;
+    TSNode statement = gg__statement(node), parent = gg__parent(node);
+    if (ts_node_eq(statement, x->statement) &&
+        ts_node_start_byte(node) < ts_node_end_byte(gg__field(x->assignment, "left")))
+        return true;
+    bool named = (gg_node_is(parent, "attribute") && ts_node_eq(gg__field(parent, "attribute"), node)) ||
+                 (gg_node_is(parent, "keyword_argument") && ts_node_eq(gg__field(parent, "name"), node));
+    if (named) return true;
+    x->plain = ts_node_eq(gg__parent(statement), gg__parent(x->statement)) &&
+               ts_node_start_byte(statement) > ts_node_start_byte(x->statement) && is_index(x, node);
+    bool again = x->use_count && ts_node_eq(x->uses[x->use_count - 1], statement);
+    if (!again && x->plain && x->use_count == MAX_USES) x->plain = false;
+    if (!again && x->plain) x->uses[x->use_count++] = statement;
+    return x->plain;
+}
+
+typedef struct rebinding {
+    const rows_index *x;
+    TSNode use;
+} rebinding;
+
+/* Facts are of the moment when the index was bound. */
+static bool is_not_bound_between(TSNode node, void *data) {
+    const rebinding *r = data;
+    if (!gg_node_is(node, "identifier")) return true;
+    for (TSNode at = ts_node_next_named_sibling(r->x->statement); !ts_node_eq(at, r->use);
+         at = ts_node_next_named_sibling(at))
+        if (gg__binds(r->x->in.tree, at, gg__text(r->x->in.tree, node))) return false;
+    return true;
+}
+
+/* Is a second index of the pattern read? */
+static bool others_are_read(const rows_index *x, TSNode function) {
+    TSNode left = gg__field(x->assignment, "left");
+    if (gg_node_is(left, "identifier")) return false;
+    for (uint32_t i = 1; i < gg__child_count(left); i++) {
+        TSNode other = gg__child(left, i);
+        gg_str text = gg__text(x->in.tree, other);
+        if (!gg_node_is(other, "identifier")) return true;
+        for (TSNode at = ts_node_next_named_sibling(x->statement); !ts_node_is_null(at);
+             at = ts_node_next_named_sibling(at))
+            if (gg__reads(x->in.tree, at, text) && !gg__binds(x->in.tree, at, text)) return true;
+        bool ignored = gg_str_is(text, "_") || gg_str_is(text, "__");
+        if (!ignored && !ts_node_eq(gg__field(function, "body"), gg__parent(x->statement)))
+            return true; /* read elsewhere? */
+    }
+    return false;
+}
+
+static bool match(const gg_rule_input *in, rows_index *x) {
+    *x = (rows_index){.plain = true};
+    if (!gg_str_is(in->site->id, "GB0036") || !match_binding(in, x) || !learn(in, x) ||
+        gg__has_comment(in->tree, gg_node_span(x->statement)))
+        return false;
+    TSNode function = gg__function(x->statement);
+    if (!gg_node_is(function, "function_definition") || !gg__visit(function, collect_use, x) || !x->use_count ||
+        others_are_read(x, function))
+        return false;
+    for (size_t i = 0; i < x->use_count; i++) {
+        gg__store s;
+        rebinding r = {x, x->uses[i]};
+        if (!gg__visit(x->uses[i], is_not_bound_between, &r)) return false;
+        if (!is_fill(&x->in, x->uses[i]) && !gg__masked_store(&x->in, x->uses[i], &s)) return false;
+    }
+    return gg__can_name(in->tree, x->statement, "torch");
+}
+
+static bool check(const gg_rule_input *in, gg_rule_match *out) {
+    rows_index x;
+    bool matches = match(in, &x);
+    out->node = x.statement;
+    return matches;
+}
+
+static int edit(const gg_rule_input *in, const gg_rule_match *m, gg_arena *arena, gg_edits *out, gg_error *err) {
+    rows_index x;
+    if (!match(in, &x)) return gg_fail(err, GG_ENOMATCH, "the index is not only used to store rows");
+    gg_str torch = gg__require_module(in->tree, m->node, "torch", arena, out);
+    TSNode c = gg__strip_parentheses(x.condition);
+    gg_str mask = gg__text(in->tree, c);
+    if (!gg__is_bool(x.of.dtype))
+        mask = gg_arena_printf(arena, "%s%.*s != 0%s", x.of.rank > 1 ? "(" : "",
+                               GG_STR_ARG(gg__operand_text(in, c, arena)), x.of.rank > 1 ? ")" : "");
+    else if (x.of.rank > 1)
+        mask = gg__operand_text(in, c, arena);
+    if (x.of.rank > 1) /* rows with a true element */
+        mask = gg_arena_printf(arena, "%.*s%s.any(1)", GG_STR_ARG(mask), x.of.rank > 2 ? ".flatten(1)" : "");
+    gg_edits_add(out, gg_node_span(x.assignment),
+                 gg_arena_printf(arena, "%.*s = %.*s", GG_STR_ARG(x.name), GG_STR_ARG(mask)));
+    for (size_t i = 0; i < x.use_count; i++) {
+        gg__store s;
+        if (gg__masked_store(&x.in, x.uses[i], &s)) gg__edit_masked_store(&s, torch, arena, out);
+    }
+    return 0;
+}
+
+const gg_rule gg_rule_index_as_mask = {
+    .code = "GG046",
+    .name = "index-as-mask",
+    .title = "Store under the mask, not under its indices",
+    .safety = GG_SAFETY_EXACT,
+    .check = check,
+    .edit = edit,
+};
