@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-enum { MAX_DEPTH = 30, MAX_LINKS = 6 };
+enum { MAX_DEPTH = 30, MAX_LINKS = 6, MAX_OPERANDS = 12 };
 
 static bool test_of(gg__select *s, gg__arm *arm, TSNode node, uint32_t depth, gg__test *out);
 
@@ -215,6 +215,76 @@ static bool test_of(gg__select *s, gg__arm *arm, TSNode node, uint32_t depth, gg
 
 bool gg__test_of(gg__select *s, gg__arm *arm, TSNode node, gg__test *out) {
     return test_of(s, arm, node, 0, out);
+}
+
+/* ---- flags of Python's ----------------------------------------------------------------------------------------------------------- */
+
+/* The operands of `a and b and c`; 0 when there are too many. */
+static size_t operands_of(const gg_tree *tree, TSNode node, TSNode *out) {
+    size_t count = 0;
+    TSNode stack[MAX_OPERANDS];
+    for (;;) {
+        TSNode inner = gg__strip_parentheses(node);
+        bool joins =
+            gg_node_is(inner, "boolean_operator") && gg_str_is(gg__text(tree, gg__field(inner, "operator")), "and");
+        if (count == MAX_OPERANDS) return 0;
+        stack[count++] = joins ? gg__field(inner, "right") : node;
+        if (!joins) break;
+        node = gg__field(inner, "left");
+    }
+    for (size_t i = 0; i < count; i++) out[i] = stack[count - 1 - i];
+    return count;
+}
+
+static void add_flag(gg__select *s, gg_str *flags, TSNode node) {
+    bool loose = gg__needs_parentheses(node) && !gg_node_is(node, "not_operator");
+    gg_str text = gg__text(s->in->tree, node);
+    *flags = gg_arena_printf(s->arena, "%.*s%s%s%.*s%s", GG_STR_ARG(*flags), flags->len ? " and " : "",
+                             loose ? "(" : "", GG_STR_ARG(text), loose ? ")" : "");
+}
+
+bool gg__split_condition(gg__select *s, TSNode condition, gg_str *flags, gg__test *test) {
+    TSNode operands[MAX_OPERANDS];
+    size_t count = operands_of(s->in->tree, condition, operands);
+    gg_span at = s->in->span;
+    bool reached = false;
+    if (count < 2) return false;
+    *test = (gg__test){0};
+    *flags = GG_STR_NULL;
+    for (size_t i = 0; i < count; i++) {
+        gg__test one;
+        gg__sort sort = gg__infer(s->in, operands[i]).sort;
+        reached = reached || ts_node_end_byte(operands[i]) > at.start;
+        if (!reached) {
+            if (sort == GG__TENSOR) return false;
+            add_flag(s, flags, operands[i]);
+            continue;
+        }
+        if (sort != GG__UNKNOWN && sort != GG__TENSOR) {
+            add_flag(s, flags, operands[i]);
+            continue;
+        }
+        if (!gg__test_of(s, NULL, operands[i], &one)) return false;
+        if (test->text.len == 0) {
+            *test = one;
+            continue;
+        }
+        gg_str a = gg__test_text(s, *test), b = gg__test_text(s, one);
+        bool plain_a = test->atom || test->negated, plain_b = one.atom || one.negated;
+        *test = (gg__test){gg_arena_printf(s->arena, "%s%.*s%s & %s%.*s%s", plain_a ? "" : "(", GG_STR_ARG(a),
+                                           plain_a ? "" : ")", plain_b ? "" : "(", GG_STR_ARG(b), plain_b ? "" : ")"),
+                           false, false};
+    }
+    return test->text.len && flags->len;
+}
+
+bool gg__is_branch(const gg_rule_input *in) {
+    static const char *const ids[] = {"GB0170", "GB0124", "GB0033"}; /* branch, .item(), torch.is_nonzero */
+    return gg__has_id(in, ids, GG_COUNT(ids));
+}
+
+bool gg__covers(TSNode node, gg_span span) {
+    return !ts_node_is_null(node) && ts_node_start_byte(node) <= span.start && span.end <= ts_node_end_byte(node);
 }
 
 static bool tests_finiteness(TSNode node, void *data) {

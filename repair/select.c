@@ -187,3 +187,23 @@ bool gg__may_broadcast(const gg_rule_input *in, gg__meta x, TSNode a, TSNode b) 
     names n = {in->tree, b};
     return gg__has_size_one(x) && gg__visit(a, is_not_shared, &n);
 }
+
+bool gg__value_alias_shows(const gg_rule_input *in, TSNode node, TSNode yes, TSNode no) {
+    if (gg__infer(in, yes).fresh && gg__infer(in, no).fresh) return false;
+    TSNode use = node, parent = gg__parent(node);
+    while (gg_node_is(parent, "parenthesized_expression")) {
+        use = parent;
+        parent = gg__parent(parent);
+    }
+    if (gg_node_is(parent, "binary_operator") || gg_node_is(parent, "comparison_operator") ||
+        gg_node_is(parent, "return_statement"))
+        return false;
+    if (gg_node_is(parent, "attribute")) return !gg__is_operation(in, gg__parent(parent));
+    TSNode left = gg__field(parent, "left");
+    if (!gg_node_is(parent, "assignment") || !gg_node_is(left, "identifier") ||
+        !ts_node_eq(gg__field(parent, "right"), use))
+        return true;
+    gg_str name = gg__text(in->tree, left);
+    TSNode statement = gg__statement(node);
+    return gg__alias_shows(in, statement, yes, name) || gg__alias_shows(in, statement, no, name);
+}

@@ -61,6 +61,11 @@ typedef struct gg__test {
 /* The condition as a tensor: `and`, `or`, `not` of 0-d tensors, chained comparisons, any(), all(), bool(), torch.is_nonzero(), `.item()`. */
 bool gg__test_of(gg__select *s, gg__arm *arm, TSNode node, gg__test *out);
 gg_str gg__test_text(gg__select *s, gg__test test); /* with the negation in it */
+/* `flag and t`: what is in front of the site is Python's; it was asked first and is so then.  Behind it may be flags, which change nothing, and
+ * tensors.  The flags are left as a condition of Python's. */
+bool gg__split_condition(gg__select *s, TSNode condition, gg_str *flags, gg__test *test);
+bool gg__is_branch(const gg_rule_input *in); /* a break that a condition may be */
+bool gg__covers(TSNode node, gg_span span);
 bool gg__asks_finiteness(const gg_tree *tree, TSNode condition);
 
 /* ---- arms.c ----------------------------------------------------------------------------------------------------------------- */
@@ -74,6 +79,8 @@ bool gg__select_if(gg__select *s, gg__arm *arm, TSNode node, const gg__test *tes
 bool gg__is_live(const gg__select *s, gg_str name); /* read behind the statement */
 bool gg__bound_before(const gg_tree *tree, TSNode statement, gg_str name);
 
+/* Does it show, where the value of the expression `node` goes, that it is no longer one of the arms' own tensor? */
+bool gg__value_alias_shows(const gg_rule_input *in, TSNode node, TSNode yes, TSNode no);
 /* Sizes of one are no proof that shapes agree: with other inputs one of them may be larger.  A name that both values are made of is. */
 bool gg__has_size_one(gg__meta x);
 bool gg__may_broadcast(const gg_rule_input *in, gg__meta x, TSNode a, TSNode b);

@@ -33,27 +33,6 @@ static bool selectable(const gg_rule_input *in, TSNode condition, TSNode a, TSNo
     return (x.linear && y.linear) || !gg__asks_finiteness(in->tree, condition);
 }
 
-/* Where the value of a conditional expression goes: does an alias show there? */
-static bool expression_alias_shows(const gg_rule_input *in, TSNode node, const branch *b) {
-    if (gg__infer(in, b->yes).fresh && gg__infer(in, b->no).fresh) return false;
-    TSNode use = node, parent = gg__parent(node);
-    while (gg_node_is(parent, "parenthesized_expression")) {
-        use = parent;
-        parent = gg__parent(parent);
-    }
-    if (gg_node_is(parent, "binary_operator") || gg_node_is(parent, "comparison_operator") ||
-        gg_node_is(parent, "return_statement"))
-        return false;
-    if (gg_node_is(parent, "attribute")) return !gg__is_operation(in, gg__parent(parent));
-    TSNode left = gg__field(parent, "left");
-    if (!gg_node_is(parent, "assignment") || !gg_node_is(left, "identifier") ||
-        !ts_node_eq(gg__field(parent, "right"), use))
-        return true;
-    gg_str name = gg__text(in->tree, left);
-    TSNode statement = gg__statement(node);
-    return gg__alias_shows(in, statement, b->yes, name) || gg__alias_shows(in, statement, b->no, name);
-}
-
 static bool match_assign(const gg_rule_input *in, TSNode statement, branch *b) {
     TSNode yes = assignment_of(gg__only_statement(b->yes));
     if (ts_node_is_null(yes)) return false;
@@ -95,10 +74,6 @@ static void strip_not(branch *b) {
     }
 }
 
-static bool covers(TSNode node, gg_span span) {
-    return !ts_node_is_null(node) && ts_node_start_byte(node) <= span.start && span.end <= ts_node_end_byte(node);
-}
-
 static bool match_branch(const gg_rule_input *in, TSNode *out_node, branch *b) {
     *b = (branch){0};
     for (TSNode at = gg_node_at(in->tree, in->span); !ts_node_is_null(at); at = gg__parent(at)) {
@@ -106,18 +81,18 @@ static bool match_branch(const gg_rule_input *in, TSNode *out_node, branch *b) {
             b->yes = gg__child(at, 0);
             b->condition = gg__child(at, 1);
             b->no = gg__child(at, 2);
-            if (!covers(b->condition, in->span)) continue;
+            if (!gg__covers(b->condition, in->span)) continue;
             b->form = EXPRESSION;
             strip_not(b);
             *out_node = at;
             return gg__is_condition(gg__infer(in, b->condition)) && selectable(in, b->condition, b->yes, b->no) &&
-                   !expression_alias_shows(in, at, b);
+                   !gg__value_alias_shows(in, at, b->yes, b->no);
         }
         if (!gg_node_is(at, "if_statement")) continue;
         b->condition = gg__field(at, "condition");
         b->yes = gg__field(at, "consequence");
         TSNode alternative = gg__field(at, "alternative");
-        if (!covers(b->condition, in->span) || gg_node_is(alternative, "elif_clause")) return false;
+        if (!gg__covers(b->condition, in->span) || gg_node_is(alternative, "elif_clause")) return false;
         b->no = ts_node_is_null(alternative) ? alternative : gg__field(alternative, "body");
         strip_not(b);
         *out_node = at;

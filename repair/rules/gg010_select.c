@@ -5,8 +5,6 @@
  * single truth.  Safety: exact.  Page: docs/rules/GG010.md */
 #include "repair/select.h"
 
-enum { MAX_OPERANDS = 12 };
-
 extern const gg_rule gg_rule_where;
 
 typedef struct plan {
@@ -14,69 +12,6 @@ typedef struct plan {
     gg_str flags;          /* conditions that stay Python's */
     gg__test test;
 } plan;
-
-/* The operands of `a and b and c`; 0 when there are too many. */
-static size_t operands_of(const gg_tree *tree, TSNode node, TSNode *out) {
-    size_t count = 0;
-    TSNode stack[MAX_OPERANDS];
-    for (;;) {
-        TSNode inner = gg__strip_parentheses(node);
-        bool joins =
-            gg_node_is(inner, "boolean_operator") && gg_str_is(gg__text(tree, gg__field(inner, "operator")), "and");
-        if (count == MAX_OPERANDS) return 0;
-        stack[count++] = joins ? gg__field(inner, "right") : node;
-        if (!joins) break;
-        node = gg__field(inner, "left");
-    }
-    for (size_t i = 0; i < count; i++) out[i] = stack[count - 1 - i];
-    return count;
-}
-
-static void add_flag(gg__select *s, plan *p, TSNode node) {
-    bool loose = gg__needs_parentheses(node) && !gg_node_is(node, "not_operator");
-    gg_str text = gg__text(s->in->tree, node);
-    p->flags = gg_arena_printf(s->arena, "%.*s%s%s%.*s%s", GG_STR_ARG(p->flags), p->flags.len ? " and " : "",
-                               loose ? "(" : "", GG_STR_ARG(text), loose ? ")" : "");
-}
-
-/* What is in front of the site is Python's: it was asked first and is so now.  Behind it may be flags, which change nothing, and tensors. */
-static bool split_condition(gg__select *s, TSNode condition, plan *p) {
-    TSNode operands[MAX_OPERANDS];
-    size_t count = operands_of(s->in->tree, condition, operands);
-    gg_span at = s->in->span;
-    bool reached = false;
-    if (count < 2) return false;
-    p->test = (gg__test){0};
-    for (size_t i = 0; i < count; i++) {
-        gg__test one;
-        gg__sort sort = gg__infer(s->in, operands[i]).sort;
-        reached = reached || ts_node_end_byte(operands[i]) > at.start;
-        if (!reached) {
-            if (sort == GG__TENSOR) return false;
-            add_flag(s, p, operands[i]);
-            continue;
-        }
-        if (sort != GG__UNKNOWN && sort != GG__TENSOR) {
-            add_flag(s, p, operands[i]);
-            continue;
-        }
-        if (!gg__test_of(s, NULL, operands[i], &one)) return false;
-        if (p->test.text.len == 0) {
-            p->test = one;
-            continue;
-        }
-        gg_str a = gg__test_text(s, p->test), b = gg__test_text(s, one);
-        bool plain_a = p->test.atom || p->test.negated, plain_b = one.atom || one.negated;
-        p->test = (gg__test){gg_arena_printf(s->arena, "%s%.*s%s & %s%.*s%s", plain_a ? "" : "(", GG_STR_ARG(a),
-                                             plain_a ? "" : ")", plain_b ? "" : "(", GG_STR_ARG(b), plain_b ? "" : ")"),
-                             false, false};
-    }
-    return p->test.text.len && p->flags.len;
-}
-
-static bool covers(TSNode node, gg_span span) {
-    return !ts_node_is_null(node) && ts_node_start_byte(node) <= span.start && span.end <= ts_node_end_byte(node);
-}
 
 static TSNode next_statement(TSNode statement) {
     TSNode next = ts_node_next_named_sibling(statement);
@@ -91,7 +26,7 @@ static bool find_if(const gg_rule_input *in, TSNode *out) {
             if (gg_node_is(at, inside[i])) return false;
         if (!gg_node_is(at, "if_statement")) continue;
         *out = at;
-        return covers(gg__field(at, "condition"), in->span) && gg__alone_on_line(in->tree, at);
+        return gg__covers(gg__field(at, "condition"), in->span) && gg__alone_on_line(in->tree, at);
     }
     return false;
 }
@@ -130,7 +65,8 @@ static bool look(gg__select *s, plan *p, gg__arm *arm) {
     s->finite = gg__asks_finiteness(s->in->tree, condition);
     if (!gg__visit(gg__function(p->node), is_not_declared, NULL) || !gg__visit(p->node, comments_are_between, NULL))
         return false;
-    if (!gg__test_of(s, NULL, condition, &p->test) && !split_condition(s, condition, p)) return false;
+    if (!gg__test_of(s, NULL, condition, &p->test) && !gg__split_condition(s, condition, &p->flags, &p->test))
+        return false;
     if (p->flags.len && has_alternative(p->node, "elif_clause")) return false;
     return gg__select_if(s, arm, p->node, &p->test, p->fallback);
 }
@@ -207,16 +143,11 @@ static bool build(const gg_rule_input *in, gg_arena *arena, TSNode *out_node, gg
     return done;
 }
 
-static bool is_branch(const gg_rule_input *in) {
-    static const char *const ids[] = {"GB0170", "GB0124", "GB0033"};
-    return gg__has_id(in, ids, GG_COUNT(ids));
-}
-
 static bool check(const gg_rule_input *in, gg_rule_match *out) {
     gg_rule_match simple;
     gg_span span;
     gg_str text;
-    if (!is_branch(in) || gg_rule_where.check(in, &simple)) return false;
+    if (!gg__is_branch(in) || gg_rule_where.check(in, &simple)) return false;
     gg_arena *arena = gg_arena_new();
     bool done = build(in, arena, &out->node, &span, &text);
     gg_arena_free(arena);

@@ -1,0 +1,101 @@
+/* GG011 select-value: `a if c else b`, `a or b` and `a and b` where a tensor decides.
+ * Offers: torch.where.  The condition may be what GG010 takes; flags of Python's in front of it stay a conditional expression.
+ * Refuses: operands that have not one dtype, shape and layout, or of which one may fail, has a gradient that is not finite, or shares memory
+ * where that shows.  Safety: exact.  Page: docs/rules/GG011.md */
+#include "repair/select.h"
+
+extern const gg_rule gg_rule_where;
+
+static bool alike(gg__select *s, TSNode node, TSNode yes, TSNode no) {
+    gg__meta a = gg__infer(s->in, yes), b = gg__infer(s->in, no);
+    return gg__same_tensor(a, b) && gg__selectable(s, a) && gg__selectable(s, b) &&
+           !gg__may_broadcast(s->in, a, yes, no) && !gg__value_alias_shows(s->in, node, yes, no);
+}
+
+static gg_str plain(gg__select *s, TSNode node) {
+    return gg__text_in(s, NULL, gg__strip_parentheses(node));
+}
+
+static bool conditional(gg__select *s, TSNode node, gg_str *out) {
+    TSNode yes = gg__child(node, 0), condition = gg__child(node, 1), no = gg__child(node, 2);
+    gg_str flags = GG_STR_NULL;
+    gg__test test;
+    s->finite = gg__asks_finiteness(s->in->tree, condition);
+    if (!gg__test_of(s, NULL, condition, &test) && !gg__split_condition(s, condition, &flags, &test)) return false;
+    if (!alike(s, node, yes, no)) return false;
+    *out = gg__where(s, test, plain(s, yes), plain(s, no));
+    if (flags.len)
+        *out = gg_arena_printf(s->arena, "%.*s if %.*s else %.*s", GG_STR_ARG(*out), GG_STR_ARG(flags),
+                               GG_STR_ARG(gg__text(s->in->tree, no)));
+    return true;
+}
+
+/* Its value is asked for, not its truth. */
+static bool is_value(TSNode node) {
+    static const char *const uses[] = {"return_statement", "assignment", "argument_list", "binary_operator"};
+    TSNode parent = gg__parent(node);
+    while (gg_node_is(parent, "parenthesized_expression")) parent = gg__parent(parent);
+    for (size_t i = 0; i < GG_COUNT(uses); i++)
+        if (gg_node_is(parent, uses[i])) return true;
+    return false;
+}
+
+/* `a or b` is a where it is true: where it is not zero. */
+static bool either(gg__select *s, TSNode node, gg_str *out) {
+    TSNode left = gg__field(node, "left"), right = gg__field(node, "right");
+    gg__test test;
+    bool both = gg_str_is(gg__text(s->in->tree, gg__field(node, "operator")), "and");
+    if (!is_value(node) || !gg__test_of(s, NULL, left, &test) || !alike(s, node, left, right)) return false;
+    if (gg__infer(s->in, left).rank != 0) return false;
+    gg_str a = plain(s, left), b = plain(s, right);
+    *out = both ? gg__where(s, test, b, a) : gg__where(s, test, a, b);
+    return true;
+}
+
+static bool build(const gg_rule_input *in, gg_arena *arena, TSNode *out_node, gg_str *out) {
+    bool done = false;
+    gg__select s;
+    TSNode start = gg_node_at(in->tree, in->span);
+    if (!gg__can_name(in->tree, start, "torch")) return false;
+    gg__select_init(&s, in, start, arena);
+    for (TSNode at = start; !done && !ts_node_is_null(at) && !gg_node_is(at, "block"); at = gg__parent(at)) {
+        *out_node = at;
+        if (gg_node_is(at, "conditional_expression") && gg__child_count(at) == 3 &&
+            gg__covers(gg__child(at, 1), in->span)) {
+            done = conditional(&s, at, out);
+            break;
+        }
+        bool asked = gg__covers(gg__field(at, "left"), in->span) || ts_node_start_byte(at) == in->span.start;
+        if (gg_node_is(at, "boolean_operator") && asked) done = either(&s, at, out);
+    }
+    gg__select_clear(&s);
+    return done && !gg__has_comment(in->tree, gg_node_span(*out_node));
+}
+
+static bool check(const gg_rule_input *in, gg_rule_match *out) {
+    gg_rule_match simple;
+    gg_str text;
+    if (!gg__is_branch(in) || gg_rule_where.check(in, &simple)) return false;
+    gg_arena *arena = gg_arena_new();
+    bool done = build(in, arena, &out->node, &text);
+    gg_arena_free(arena);
+    return done;
+}
+
+static int edit(const gg_rule_input *in, const gg_rule_match *match, gg_arena *arena, gg_edits *out, gg_error *err) {
+    TSNode node = match->node;
+    gg_str text;
+    if (!build(in, arena, &node, &text)) return gg_fail(err, GG_ENOMATCH, "the values are not proven to be alike");
+    gg__require_module(in->tree, node, "torch", arena, out);
+    gg_edits_add(out, gg_node_span(node), text);
+    return 0;
+}
+
+const gg_rule gg_rule_select_value = {
+    .code = "GG011",
+    .name = "select-value",
+    .title = "Select the value with torch.where",
+    .safety = GG_SAFETY_EXACT,
+    .check = check,
+    .edit = edit,
+};
