@@ -6,6 +6,8 @@
  *
  *   bytes   [ 0 … gap | unused | gap … len )            starts   [ from the text's begin | unused | from its end ]
  *
+ * Until the first change they are the text's own; that change copies them to where they are to be, since mostly it is the only one.
+ *
  * Whether a line starts at s depends on bytes s-1 and s only, so a replacement keeps the starts before and behind it and scans just what is
  * new.  UTF-8 is checked once, for what is new.
  * Threads: one owner at a time. */
@@ -16,33 +18,48 @@
 enum { ROOM_BYTES = 4096, ROOM_LINES = 64 };
 
 struct gg_draft {
+    gg_text *text; /* whose bytes and starts these are; NULL: they are ours */
     char *bytes;
-    uint32_t len, gap, unused; /* unused ≥ 1: the NUL behind the finished text */
+    uint32_t len, gap, unused; /* behind them is room for a NUL */
     uint32_t *starts;
     uint32_t front, back, line_cap; /* front of them ascend from starts[0], back of them end at starts[line_cap] */
-    bool maybe_lone_cr;
+    gg__text_facts facts;
 };
 
 gg_draft *gg_draft_new(const gg_text *text) {
     gg_draft *d = gg_calloc(1, sizeof(*d));
     gg_str bytes = gg_text_bytes(text);
-    d->len = (uint32_t)bytes.len;
-    d->unused = ROOM_BYTES;
-    d->gap = d->len;
-    d->bytes = gg_malloc(bytes.len + ROOM_BYTES);
-    if (bytes.len) memcpy(d->bytes, bytes.ptr, bytes.len);
-    d->front = gg_text_line_count(text);
-    d->line_cap = d->front + ROOM_LINES;
-    d->starts = gg_malloc(d->line_cap * sizeof(*d->starts));
-    memcpy(d->starts, gg__text_starts(text, &d->maybe_lone_cr), d->front * sizeof(*d->starts));
+    d->text = gg_text_ref(text);
+    d->bytes = (char *)(uintptr_t)bytes.ptr;
+    d->len = d->gap = (uint32_t)bytes.len;
+    d->front = d->line_cap = gg_text_line_count(text);
+    d->starts = (uint32_t *)(uintptr_t)gg__text_starts(text, &d->facts);
     return d;
 }
 
 void gg_draft_free(gg_draft *d) {
     if (d == NULL) return;
-    gg_free(d->bytes);
-    gg_free(d->starts);
+    if (d->text == NULL) {
+        gg_free(d->bytes);
+        gg_free(d->starts);
+    }
+    gg_text_unref(&d->text);
     gg_free(d);
+}
+
+/* From now on bytes and starts are ours, with a gap at `at`: where `removed` bytes are about to make room for so many. */
+static void own(gg_draft *d, uint32_t at, uint32_t removed, size_t room) {
+    const char *bytes = d->bytes;
+    const uint32_t *starts = d->starts;
+    d->unused = room > removed ? (uint32_t)(room - removed) : 0;
+    d->bytes = gg_malloc((size_t)d->len + d->unused + 1);
+    memcpy(d->bytes, bytes, at);
+    memcpy(d->bytes + at + d->unused, bytes + at, d->len - at);
+    d->gap = at;
+    d->line_cap = d->front + ROOM_LINES;
+    d->starts = gg_malloc(d->line_cap * sizeof(*d->starts));
+    memcpy(d->starts, starts, d->front * sizeof(*d->starts));
+    gg_text_unref(&d->text);
 }
 
 /* ---- bytes ---------------------------------------------------------------------------------------------------------- */
@@ -52,18 +69,18 @@ static char byte_at(const gg_draft *d, uint32_t at) {
 }
 
 static void move_gap(gg_draft *d, uint32_t to) {
-    if (to < d->gap)
+    if (d->unused && to < d->gap)
         memmove(d->bytes + to + d->unused, d->bytes + to, d->gap - to);
-    else
+    else if (d->unused)
         memmove(d->bytes + d->gap, d->bytes + d->gap + d->unused, to - d->gap);
     d->gap = to;
 }
 
 static void want_bytes(gg_draft *d, uint32_t extra) {
-    if (extra < d->unused) return;
+    if (extra <= d->unused) return;
     uint32_t more = extra + ROOM_BYTES + d->len / 8;
     uint32_t tail = d->len - d->gap;
-    d->bytes = gg_realloc(d->bytes, (size_t)d->len + d->unused + more);
+    d->bytes = gg_realloc(d->bytes, (size_t)d->len + d->unused + more + 1);
     memmove(d->bytes + d->gap + d->unused + more, d->bytes + d->gap + d->unused, tail);
     d->unused += more;
 }
@@ -142,7 +159,7 @@ static void scan_lines(gg_draft *d, uint32_t from, uint32_t to) {
     for (uint32_t s = from + 1; s <= to; s++) {
         bool cr = d->bytes[s - 1] == '\r' && !(s < d->len && byte_at(d, s) == '\n');
         if (cr || d->bytes[s - 1] == '\n') push_line(d, s);
-        if (cr) d->maybe_lone_cr = true;
+        if (cr) d->facts.maybe_lone_cr = true;
     }
 }
 
@@ -174,6 +191,8 @@ int gg_draft_replace(gg_draft *d, gg_span span, gg_str with, gg_error *err) {
     int rc = gg__check_utf8(with, span.start, line_of(d, span.start) + 1, err);
     if (rc != 0) return rc;
 
+    d->facts.ascii = d->facts.ascii && gg__is_ascii(with);
+    if (d->text) own(d, span.start, removed, with.len);
     cut_lines(d, span);
     move_gap(d, span.start);
     d->len -= removed;
@@ -193,10 +212,15 @@ bool gg_draft_equals(const gg_draft *d, gg_str bytes) {
 }
 
 gg_text *gg_draft_finish(gg_draft *d) {
+    if (d->text) {
+        gg_text *same = d->text;
+        gg_free(d);
+        return same;
+    }
     move_gap(d, d->len);
     move_lines(d, d->front + d->back);
     d->bytes[d->len] = '\0';
-    gg_text *text = gg__text_new_take(d->bytes, d->len, d->starts, d->front, d->maybe_lone_cr);
+    gg_text *text = gg__text_new_take(d->bytes, d->len, d->starts, d->front, d->facts);
     gg_free(d);
     return text;
 }

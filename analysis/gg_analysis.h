@@ -47,6 +47,8 @@ uint32_t gg_text_line_start(const gg_text *text, uint32_t line);
 uint32_t gg_text_offset(const gg_text *text, gg_position position, gg_encoding encoding);
 gg_position gg_text_position(const gg_text *text, uint32_t offset, gg_encoding encoding);
 gg_range gg_text_range(const gg_text *text, gg_span span, gg_encoding encoding);
+/* The same; looked for from a line on, which is set to that of the span's start: for many spans from top to bottom. */
+gg_range gg_text_range_near(const gg_text *text, gg_span span, gg_encoding encoding, uint32_t *line);
 /* A new text with span replaced.  The old one is untouched. */
 int gg_text_replace(gg_text **out, const gg_text *text, gg_span span, gg_str with, gg_error *err) GG_MUST_USE;
 
@@ -78,6 +80,7 @@ int gg_tree_parse(gg_tree **out, const gg_text *text, const gg_tree *old, const 
                   const atomic_bool *cancel, gg_error *err) GG_MUST_USE;
 gg_tree *gg_tree_ref(const gg_tree *tree);
 void gg_tree_unref(gg_tree **tree);
+bool gg_tree_unref_shared(gg_tree **tree); /* false, and nothing is done: it is the last, which frees the tree */
 const gg_text *gg_tree_text(const gg_tree *tree);
 TSNode gg_tree_root(const gg_tree *tree);
 bool gg_tree_has_error(const gg_tree *tree);

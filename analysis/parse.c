@@ -16,6 +16,8 @@ struct gg_tree {
     atomic_uint refs;
     TSTree *ts;
     gg_text *text;
+    uint64_t before;     /* serial of the text that an edit made this one of; 0: none */
+    uint32_t head, tail; /* what they have in common */
 };
 
 /* ---- parser pool ---- */
@@ -176,6 +178,11 @@ int gg_tree_parse(gg_tree **out, const gg_text *text, const gg_tree *old, const 
     atomic_init(&tree->refs, 1);
     tree->ts = parsed;
     tree->text = gg_text_ref(text);
+    if (base && list.len) {
+        tree->before = gg__text_serial(old->text);
+        tree->head = list.items[0].old.start;
+        tree->tail = (uint32_t)gg_text_bytes(old->text).len - list.items[list.len - 1].old.end;
+    }
     *out = tree;
 
 cleanup:
@@ -197,6 +204,24 @@ void gg_tree_unref(gg_tree **tree) {
     ts_tree_delete(t->ts);
     gg_text_unref(&t->text);
     gg_free(t);
+}
+
+bool gg_tree_unref_shared(gg_tree **tree) {
+    unsigned refs = atomic_load_explicit(&(*tree)->refs, memory_order_relaxed);
+    while (refs > 1) {
+        if (!atomic_compare_exchange_weak_explicit(&(*tree)->refs, &refs, refs - 1, memory_order_acq_rel,
+                                                   memory_order_relaxed))
+            continue;
+        *tree = NULL;
+        return true;
+    }
+    return false;
+}
+
+bool gg__tree_kept(const gg_tree *tree, const gg_text *before, uint32_t *head, uint32_t *tail) {
+    *head = tree->head;
+    *tail = tree->tail;
+    return tree->before == gg__text_serial(before);
 }
 
 const gg_text *gg_tree_text(const gg_tree *tree) {

@@ -13,10 +13,11 @@
 
 struct gg_text {
     atomic_uint refs;
+    uint64_t serial;
     uint32_t len, line_count;
-    bool maybe_lone_cr; /* false: every line ends in "\n" or "\r\n", so our lines are tree-sitter's rows */
-    char *bytes;        /* NUL-terminated for convenience; may hold NULs itself */
-    uint32_t *starts;   /* line_count of them; starts[0] is 0 */
+    gg__text_facts facts;
+    char *bytes;      /* NUL-terminated for convenience; may hold NULs itself */
+    uint32_t *starts; /* line_count of them; starts[0] is 0 */
 };
 
 typedef GG_LIST(uint32_t) offsets;
@@ -42,14 +43,22 @@ static void scan_lines(offsets *starts, bool *lone_cr, gg_str bytes) {
     }
 }
 
-gg_text *gg__text_new_take(char *bytes, uint32_t len, uint32_t *starts, uint32_t line_count, bool lone_cr) {
+bool gg__is_ascii(gg_str bytes) {
+    unsigned char all = 0;
+    for (size_t i = 0; i < bytes.len; i++) all |= (unsigned char)bytes.ptr[i];
+    return all < 0x80;
+}
+
+gg_text *gg__text_new_take(char *bytes, uint32_t len, uint32_t *starts, uint32_t line_count, gg__text_facts facts) {
+    static atomic_uint_fast64_t last;
     gg_text *text = gg_calloc(1, sizeof(*text));
     atomic_init(&text->refs, 1);
+    text->serial = atomic_fetch_add_explicit(&last, 1, memory_order_relaxed) + 1;
     text->bytes = bytes;
     text->len = len;
     text->starts = starts;
     text->line_count = line_count;
-    text->maybe_lone_cr = lone_cr;
+    text->facts = facts;
     return text;
 }
 
@@ -72,10 +81,10 @@ int gg_text_new(gg_text **out, gg_str bytes, gg_error *err) {
     if (bytes.len > 0) memcpy(copy, bytes.ptr, bytes.len);
     copy[bytes.len] = '\0';
     offsets starts = {0};
-    bool lone_cr = false;
+    gg__text_facts facts = {.ascii = gg__is_ascii(bytes)};
     gg_list_push(&starts, 0);
-    scan_lines(&starts, &lone_cr, (gg_str){copy, bytes.len});
-    *out = gg__text_new_take(copy, (uint32_t)bytes.len, starts.items, (uint32_t)starts.len, lone_cr);
+    scan_lines(&starts, &facts.maybe_lone_cr, (gg_str){copy, bytes.len});
+    *out = gg__text_new_take(copy, (uint32_t)bytes.len, starts.items, (uint32_t)starts.len, facts);
     return 0;
 }
 
@@ -142,6 +151,10 @@ void gg_text_unref(gg_text **text) {
     gg_free(t);
 }
 
+uint64_t gg__text_serial(const gg_text *text) {
+    return text->serial;
+}
+
 gg_str gg_text_bytes(const gg_text *text) {
     return (gg_str){text->bytes, text->len};
 }
@@ -150,8 +163,8 @@ gg_str gg_text_slice(const gg_text *text, gg_span span) {
     return gg_str_slice(gg_text_bytes(text), span.start, span.end);
 }
 
-const uint32_t *gg__text_starts(const gg_text *text, bool *maybe_lone_cr) {
-    *maybe_lone_cr = text->maybe_lone_cr;
+const uint32_t *gg__text_starts(const gg_text *text, gg__text_facts *facts) {
+    *facts = text->facts;
     return text->starts;
 }
 
@@ -190,8 +203,18 @@ static uint32_t line_of(const gg_text *text, uint32_t offset) {
     return low;
 }
 
+/* The same, looked for from a line on. */
+static uint32_t line_near(const gg_text *text, uint32_t offset, uint32_t line) {
+    enum { NEAR_LINES = 16 };
+    if (line >= text->line_count || text->starts[line] > offset) return line_of(text, offset);
+    for (uint32_t last = line + NEAR_LINES; line < last; line++)
+        if (line + 1 >= text->line_count || text->starts[line + 1] > offset) return line;
+    return line_of(text, offset);
+}
+
 uint32_t gg__text_boundary(const gg_text *text, uint32_t offset) {
     if (offset >= text->len) return text->len;
+    if (text->facts.ascii) return offset;
     while (offset > 0 && is_continuation(text->bytes[offset])) offset--;
     return offset;
 }
@@ -237,11 +260,12 @@ uint32_t gg_text_offset(const gg_text *text, gg_position position, gg_encoding e
            gg__line_offset(gg_text_line(text, position.line), position.character, encoding);
 }
 
-gg_position gg_text_position(const gg_text *text, uint32_t offset, gg_encoding encoding) {
-    offset = gg__text_boundary(text, offset);
-    uint32_t line = line_of(text, offset), end = line_end(text, line), character = 0;
-    if (offset > end) offset = end;
-    if (encoding == GG_UTF8) return (gg_position){line, offset - text->starts[line]};
+/* Of an offset in the line, which splits no code point. */
+static gg_position position_in(const gg_text *text, uint32_t line, uint32_t offset, gg_encoding encoding) {
+    bool in_terminator = line + 1 < text->line_count && offset + 2 > text->starts[line + 1];
+    uint32_t character = 0;
+    if (in_terminator && offset > line_end(text, line)) offset = line_end(text, line);
+    if (encoding == GG_UTF8 || text->facts.ascii) return (gg_position){line, offset - text->starts[line]};
     for (uint32_t at = text->starts[line]; at < offset;) {
         uint32_t bytes = code_point_bytes(text->bytes[at]);
         character += code_point_units(bytes, encoding);
@@ -250,14 +274,27 @@ gg_position gg_text_position(const gg_text *text, uint32_t offset, gg_encoding e
     return (gg_position){line, character};
 }
 
+gg_position gg_text_position(const gg_text *text, uint32_t offset, gg_encoding encoding) {
+    offset = gg__text_boundary(text, offset);
+    return position_in(text, line_of(text, offset), offset, encoding);
+}
+
+gg_range gg_text_range_near(const gg_text *text, gg_span span, gg_encoding encoding, uint32_t *line) {
+    uint32_t start = gg__text_boundary(text, span.start), end = gg__text_boundary(text, span.end);
+    *line = line_near(text, start, *line);
+    return (gg_range){position_in(text, *line, start, encoding),
+                      position_in(text, line_near(text, end, *line), end, encoding)};
+}
+
 gg_range gg_text_range(const gg_text *text, gg_span span, gg_encoding encoding) {
-    return (gg_range){gg_text_position(text, span.start, encoding), gg_text_position(text, span.end, encoding)};
+    uint32_t line = UINT32_MAX;
+    return gg_text_range_near(text, span, encoding, &line);
 }
 
 TSPoint gg__text_point(const gg_text *text, uint32_t offset) {
     if (offset > text->len) offset = text->len;
     uint32_t line = line_of(text, offset);
-    if (!text->maybe_lone_cr) return (TSPoint){line, offset - text->starts[line]};
+    if (!text->facts.maybe_lone_cr) return (TSPoint){line, offset - text->starts[line]};
     uint32_t row = 0, start = 0;
     for (uint32_t i = 1; i <= line; i++) {
         if (text->bytes[text->starts[i] - 1] != '\n') continue;

@@ -126,7 +126,7 @@ int gg_frame_write(gg_buf *out, const json_t *message, gg_error *err) {
     return error ? gg_fail(err, error, "the output queue is over its limit") : 0;
 }
 
-int gg_frame_write_around(gg_buf *head, gg_buf *tail, const json_t *message, gg_str array, gg_error *err) {
+int gg_frame_write_around(gg_buf *head, gg_buf *tail, const json_t *message, size_t array_bytes, gg_error *err) {
     char *body = json_dumps(message, JSON_COMPACT);
     if (body == NULL) return gg_fail(err, GG_EINTERNAL, "a message could not be written as JSON");
     gg_str whole = gg_str_from(body);
@@ -136,7 +136,7 @@ int gg_frame_write_around(gg_buf *head, gg_buf *tail, const json_t *message, gg_
         free(body);
         return gg_fail(err, GG_EINTERNAL, "a message has no empty array at its end");
     }
-    int error = gg_buf_printf(head, "Content-Length: %zu\r\n\r\n", whole.len - 2 + array.len);
+    int error = gg_buf_printf(head, "Content-Length: %zu\r\n\r\n", whole.len - 2 + array_bytes);
     if (error == 0) error = gg_buf_append(head, gg_str_slice(whole, 0, end - 2));
     if (error == 0) error = gg_buf_append(tail, gg_str_slice(whole, end, whole.len));
     free(body);

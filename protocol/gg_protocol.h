@@ -29,8 +29,10 @@ int gg_frame_reader_push(gg_frame_reader *reader, gg_str bytes, gg_error *err) G
 int gg_frame_reader_next(gg_frame_reader *reader, gg_str *out, gg_error *err) GG_MUST_USE;
 /* Appends "Content-Length: n\r\n\r\n" and the compact JSON. */
 int gg_frame_write(gg_buf *out, const json_t *message, gg_error *err) GG_MUST_USE;
-/* The same of a message whose last value is an empty array, in whose place `array` is to go out, JSON already: what comes before it, and behind it. */
-int gg_frame_write_around(gg_buf *head, gg_buf *tail, const json_t *message, gg_str array, gg_error *err) GG_MUST_USE;
+/* The same of a message whose last value is an empty array, in whose place so many bytes of JSON are to go out: what comes before them, and behind
+ * them. */
+int gg_frame_write_around(gg_buf *head, gg_buf *tail, const json_t *message, size_t array_bytes,
+                          gg_error *err) GG_MUST_USE;
 
 /* ---- envelopes ------------------------------------------------------------------------------------------------ */
 typedef enum gg_message_kind { GG_MESSAGE_REQUEST, GG_MESSAGE_NOTIFICATION, GG_MESSAGE_RESPONSE } gg_message_kind;

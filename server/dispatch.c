@@ -19,10 +19,10 @@ static void free_call(gg_call *call) {
 }
 
 void gg_call_reply_take(gg_call *call, json_t *result_take) {
-    gg_call_reply_with_take(call, result_take, GG_STR_NULL);
+    gg_call_reply_with_take(call, result_take, NULL);
 }
 
-void gg_call_reply_with_take(gg_call *call, json_t *result_take, gg_str array) {
+void gg_call_reply_with_take(gg_call *call, json_t *result_take, const gg_parts *array) {
     gg_send_with_take(call->session, gg_message_response_take(call->message.id, result_take), array);
     free_call(call);
 }

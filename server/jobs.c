@@ -99,7 +99,9 @@ void gg_tree_drop(gg_session *session, gg_tree **tree) {
     enum { LARGE_BYTES = 64 * 1024 };
     gg_tree *t = *tree;
     *tree = NULL;
-    if (t && gg_text_bytes(gg_tree_text(t)).len > LARGE_BYTES && session->state == GG_STATE_INITIALIZED)
+    bool later = t && gg_text_bytes(gg_tree_text(t)).len > LARGE_BYTES && session->state == GG_STATE_INITIALIZED;
+    if (later && gg_tree_unref_shared(&t)) return;
+    if (later)
         gg_job_start(session, drop, on_dropped, t);
     else
         gg_tree_unref(&t);

@@ -226,6 +226,8 @@ gg_options *gg_options_new(const json_t *over, const json_t *under, const char *
     o->python = python && *python ? python : NULL;
     o->run = is_one_of(run, runs, GG_COUNT(runs), &index) ? (gg_run)index : GG_RUN_ON_SAVE;
     o->predict = !json_is_false(json_object_get(o->values, "predict"));
+    o->levels = json_object_size(rules) || json_array_size(json_object_get(o->values, "ignore")) ||
+                json_array_size(json_object_get(o->values, "select"));
     o->store = !json_is_false(json_object_get(o->values, "capture.store"));
     o->timeout_ms = timeout ? (uint32_t)(json_number_value(timeout) * 1000) : 60000;
     o->max_safety = GG_SAFETY_EFFECTS;
@@ -251,6 +253,7 @@ static bool holds(const json_t *list, gg_str id, gg_str rule) {
 }
 
 gg_level gg_options_level(const gg_options *options, gg_str id, gg_str rule) {
+    if (!options->levels) return GG_LEVEL_DEFAULT;
     const json_t *select = json_object_get(options->values, "select"),
                  *rules = json_object_get(options->values, "rules");
     if (holds(json_object_get(options->values, "ignore"), id, rule)) return GG_LEVEL_OFF;

@@ -30,6 +30,7 @@ typedef struct gg_options {
     const char *python; /* NULL: none was said */
     gg_run run;
     bool predict, store;
+    bool levels; /* it says of some findings how loud they are */
     uint32_t timeout_ms;
     gg_safety max_safety;
     bool safety_given;

@@ -14,21 +14,27 @@ struct gg_outgoing {
 };
 
 void gg_send_take(gg_session *session, json_t *message_take) {
-    gg_send_with_take(session, message_take, GG_STR_NULL);
+    gg_send_with_take(session, message_take, NULL);
 }
 
-void gg_send_with_take(gg_session *session, json_t *message_take, gg_str array) {
+void gg_send_with_take(gg_session *session, json_t *message_take, const gg_parts *array) {
+    gg_parts *parts = &session->sent;
+    size_t bytes = 0;
     gg_buf head, tail;
     gg_error err = {0};
+    for (size_t i = 0; array && i < array->len; i++) bytes += array->items[i].len;
     gg_buf_init(&head, GG_MAX_MESSAGE_BYTES);
     gg_buf_init(&tail, GG_MAX_MESSAGE_BYTES);
     int error = session->transport == NULL
                     ? GG_ECANCELED /* the session ended; what still finishes has nobody to tell */
-                : array.len == 0 ? gg_frame_write(&head, message_take, &err)
-                                 : gg_frame_write_around(&head, &tail, message_take, array, &err);
-    gg_str parts[] = {gg_buf_str(&head), array, gg_buf_str(&tail)};
+                : bytes == 0 ? gg_frame_write(&head, message_take, &err)
+                             : gg_frame_write_around(&head, &tail, message_take, bytes, &err);
+    parts->len = 0;
+    gg_list_push(parts, gg_buf_str(&head));
+    for (size_t i = 0; array && i < array->len; i++) gg_list_push(parts, array->items[i]);
+    gg_list_push(parts, gg_buf_str(&tail));
     if (error == 0)
-        gg_transport_write(session->transport, parts, GG_COUNT(parts));
+        gg_transport_write(session->transport, parts);
     else if (session->transport)
         gg_log(GG_LOG_ERROR, "%s", err.message);
     gg_buf_clear(&head);
@@ -42,10 +48,10 @@ static bool may_speak(const gg_session *session) {
 }
 
 void gg_notify_take(gg_session *session, const char *method, json_t *params_take) {
-    gg_notify_with_take(session, method, params_take, GG_STR_NULL);
+    gg_notify_with_take(session, method, params_take, NULL);
 }
 
-void gg_notify_with_take(gg_session *session, const char *method, json_t *params_take, gg_str array) {
+void gg_notify_with_take(gg_session *session, const char *method, json_t *params_take, const gg_parts *array) {
     if (!may_speak(session)) {
         json_decref(params_take);
         return;

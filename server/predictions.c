@@ -81,6 +81,7 @@ static gg_predicted *take(job *j) {
     for (size_t i = 0; i < p->list.len; i++) {
         const gg_prediction *one = &p->list.items[i];
         p->spans[i] = one->span;
+        if (one->serial > p->newest) p->newest = one->serial;
         p->ignored[i] = gg_is_ignored(&p->ignores, one->span, one->id, one->rule);
     }
     for (size_t i = 0; i < j->changes.len; i++) carry(p, j->changes.items[i]);
@@ -98,15 +99,27 @@ static void tell(gg_document *document) {
     if (document->pulled_revision == document->revision) gg_ask_to_pull(document->session); /* else it will by itself */
 }
 
+/* Which of `p` has the serial, `next` or one soon behind it as a rule; p->count: none. */
+static size_t with_serial(const gg_predicted *p, uint64_t serial, size_t next, gg_map *by_serial) {
+    enum { AHEAD = 8 };
+    if (serial > p->newest) return p->count;
+    for (size_t i = next; i < p->count && i < next + AHEAD; i++)
+        if (p->list.items[i].serial == serial) return i;
+    for (uint32_t i = 0; by_serial->len < p->count && i < p->count; i++)
+        *gg_map_at(by_serial, p->list.items[i].serial) = i;
+    const uint32_t *found = gg_map_find(by_serial, serial);
+    return found ? *found : p->count;
+}
+
 /* What both say and has been written goes out again as it is. */
 static void hand_wires(gg_predicted *from, gg_predicted *to) {
-    gg_map by_serial = {0}; /* which of `from` */
-    for (uint32_t i = 0; i < from->count; i++) *gg_map_at(&by_serial, from->list.items[i].serial) = i;
-    for (size_t i = 0; i < to->count; i++) {
-        const uint32_t *was = gg_map_find(&by_serial, to->list.items[i].serial);
-        if (was == NULL) continue;
-        to->wires[i] = from->wires[*was];
-        from->wires[*was].text = NULL;
+    gg_map by_serial = {0};
+    for (size_t i = 0, next = 0; i < to->count; i++) {
+        size_t was = with_serial(from, to->list.items[i].serial, next, &by_serial);
+        if (was == from->count) continue;
+        to->wires[i] = from->wires[was];
+        from->wires[was].text = NULL;
+        next = was + 1;
     }
     gg_map_clear(&by_serial);
 }

@@ -9,7 +9,8 @@ struct gg_session;
 
 /* A prediction as it went out last. */
 typedef struct gg_wire {
-    char *text; /* JSON; NULL: it did not yet */
+    char *text; /* JSON behind a ","; NULL: it did not yet */
+    uint32_t len;
     gg_range range;
     int level;
 } gg_wire;
@@ -19,6 +20,7 @@ typedef struct gg_predicted {
     gg_predictions *found;
     gg_prediction_list list; /* its */
     size_t count;            /* of all these; the list is empty where they are not wanted */
+    uint64_t newest;         /* of their serials: what a later run found has later ones */
     gg_wire *wires;
     gg_arena *arena;
     gg_span *spans;         /* now */

@@ -126,36 +126,51 @@ static bool is_same_range(gg_range a, gg_range b) {
            a.end.character == b.end.character;
 }
 
-static void write_prediction(const gg_document *document, size_t i, gg_buf *out) {
-    gg_wire *wire = &document->predicted->wires[i];
-    int level = (int)gg_level_of_prediction(document, i);
-    if (level == GG_LEVEL_OFF) return;
-    gg_range range = gg_text_range(document->text, document->predicted->spans[i], document->session->encoding);
-    if (wire->text == NULL || wire->level != level || !is_same_range(wire->range, range)) {
-        json_t *diagnostic = gg_diagnostic_of_prediction(document, i);
-        free(wire->text);
-        *wire = (gg_wire){.text = json_dumps(diagnostic, JSON_COMPACT), .range = range, .level = level};
-        json_decref(diagnostic);
-    }
-    if (out->len > 1) (void)gg_buf_append_char(out, ',');
-    (void)gg_buf_append_z(out, wire->text);
+static void write_wire(gg_wire *wire, json_t *diagnostic_take) {
+    char *json = json_dumps(diagnostic_take, JSON_COMPACT);
+    gg_free(wire->text);
+    wire->len = (uint32_t)strlen(json) + 1;
+    wire->text = gg_malloc(wire->len);
+    wire->text[0] = ',';
+    memcpy(wire->text + 1, json, wire->len - 1);
+    free(json);
+    json_decref(diagnostic_take);
 }
 
-gg_str gg_diagnostics_write(const gg_document *document) {
-    enum { KEPT_BYTES = 1024 * 1024 };
-    gg_buf *out = &document->session->written;
-    const gg_predicted *predicted = document->predicted;
-    bool spoken_of = is_spoken_of(document);
-    json_t *found = spoken_of ? found_json(document) : json_array();
-    char *text = json_dumps(found, JSON_COMPACT);
-    if (out->cap > KEPT_BYTES) gg_buf_clear(out);
-    gg_buf_reset(out);
-    (void)gg_buf_append(out, (gg_str){text, strlen(text) - 1}); /* without the "]" */
-    for (size_t i = 0; predicted && spoken_of && i < predicted->list.len; i++) write_prediction(document, i, out);
-    (void)gg_buf_append_char(out, ']');
-    free(text);
-    json_decref(found);
-    return gg_buf_str(out);
+static void write_predictions(const gg_document *document, gg_parts *out) {
+    const gg_predicted *p = document->predicted;
+    const gg_options *options = gg_options_of(document);
+    uint32_t line = 0;
+    for (size_t i = 0; p && i < p->list.len; i++) {
+        if (!gg_prediction_is_shown(p, i)) continue;
+        int level = (int)gg_prediction_level(options, &p->list.items[i]);
+        if (level == GG_LEVEL_OFF) continue;
+        gg_wire *wire = &p->wires[i];
+        gg_range range = gg_text_range_near(document->text, p->spans[i], document->session->encoding, &line);
+        if (wire->text == NULL || wire->level != level || !is_same_range(wire->range, range)) {
+            write_wire(wire, gg_diagnostic_of_prediction(document, i));
+            wire->range = range;
+            wire->level = level;
+        }
+        gg_str text = {wire->text, wire->len};
+        gg_list_push(out, text);
+    }
+}
+
+const gg_parts *gg_diagnostics_write(const gg_document *document) {
+    gg_parts *out = &document->session->diagnostics;
+    char **text = &document->session->found_json;
+    json_t *json = is_spoken_of(document) ? found_json(document) : json_array();
+    bool none = json_array_size(json) == 0;
+    free(*text);
+    *text = json_dumps(json, JSON_COMPACT);
+    json_decref(json);
+    out->len = 0;
+    gg_list_push(out, gg_str_slice(gg_str_from(*text), 0, strlen(*text) - 1)); /* without the "]" */
+    if (is_spoken_of(document)) write_predictions(document, out);
+    if (none && out->len > 1) out->items[1] = gg_str_slice(out->items[1], 1, out->items[1].len); /* no "," */
+    gg_list_push(out, GG_STR("]"));
+    return out;
 }
 
 void gg_ask_to_pull(gg_session *session) {
@@ -181,12 +196,14 @@ void gg_publish_soon(gg_session *session) {
 /* In microseconds: what it is paid with. */
 static uint64_t publish(gg_document *document) {
     gg_document_text(document);
-    gg_str array = gg_diagnostics_write(document);
+    const gg_parts *array = gg_diagnostics_write(document);
+    size_t bytes = 0;
+    for (size_t i = 0; i < array->len; i++) bytes += array->items[i].len;
     gg_notify_with_take(
         document->session, "textDocument/publishDiagnostics",
         json_pack("{s:s, s:I, s:[]}", "uri", document->uri, "version", (json_int_t)document->version, "diagnostics"),
         array);
-    return (document->edit_gap_ms < BURST_GAP_MS ? BURST_EVERY_US : EVERY_US) + array.len / BYTES_A_US;
+    return (document->edit_gap_ms < BURST_GAP_MS ? BURST_EVERY_US : EVERY_US) + bytes / BYTES_A_US;
 }
 
 void gg_publish_dirty(gg_session *session) {

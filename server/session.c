@@ -236,7 +236,9 @@ static void release(gg_session *session) {
     gg_list_clear(&session->documents);
     gg_list_clear(&session->calls);
     gg_list_clear(&session->pulled);
-    gg_buf_clear(&session->written);
+    gg_list_clear(&session->diagnostics);
+    gg_list_clear(&session->sent);
+    free(session->found_json);
     gg_list_clear(&session->syncs);
     gg_list_clear(&session->outgoing);
     gg_list_clear(&session->progresses);
@@ -264,7 +266,6 @@ int gg_server_run(const gg_server_settings *settings) {
     session.client_pid = (pid_t)settings->parent_pid;
     session.settings.values = json_object();
     session.settings.options = gg_options_new(NULL, NULL, NULL);
-    gg_buf_init(&session.written, GG_MAX_MESSAGE_BYTES);
     session.reader = gg_frame_reader_new(GG_MAX_MESSAGE_BYTES);
     uv_loop_init(&session.loop);
     uv_loop_configure(&session.loop, UV_METRICS_IDLE_TIME);

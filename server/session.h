@@ -13,6 +13,7 @@
 #include "server/worker.h"
 
 typedef struct gg_call gg_call;
+typedef GG_LIST(gg_str) gg_parts; /* of a text, one behind another */
 
 /* ---- client capabilities: bit ↔ JSON path (caps.def) ----------------------------------------------------------------- */
 enum gg_cap_ordinal {
@@ -102,7 +103,8 @@ struct gg_session {
     long turn_switches;
     uint64_t stalls, longest_turn_us;
     gg_frame_reader *reader;
-    gg_buf written; /* gg_diagnostics_write */
+    gg_parts diagnostics, sent; /* gg_diagnostics_write; gg_send_with_take */
+    char *found_json;           /* … all but predictions; json_dumps made it */
 };
 
 /* ---- dispatch -------------------------------------------------------------------------------------------------------------- */
@@ -141,7 +143,7 @@ typedef struct gg_incoming {
 void gg_incoming_read(gg_incoming *out, gg_str body); /* any thread */
 void gg_dispatch_take(gg_session *session, gg_incoming *incoming);
 void gg_call_reply_take(gg_call *call, json_t *result_take);
-void gg_call_reply_with_take(gg_call *call, json_t *result_take, gg_str array); /* as gg_send_with_take */
+void gg_call_reply_with_take(gg_call *call, json_t *result_take, const gg_parts *array); /* as gg_send_with_take */
 void gg_call_fail(gg_call *call, int code, const char *format, ...) GG_PRINTF(3, 4);
 /* The pending call, or NULL once it was canceled: a job keeps the id of its call, not the call. */
 gg_method *gg_method_find(gg_str name);
@@ -151,9 +153,9 @@ json_t *gg_methods_capabilities(const gg_session *session);
 /* ---- outgoing ---------------------------------------------------------------------------------------------------------------- */
 void gg_send_take(gg_session *session, json_t *message_take);
 void gg_notify_take(gg_session *session, const char *method, json_t *params_take);
-/* … whose last value is an empty array, in whose place `array` goes out, JSON already */
-void gg_send_with_take(gg_session *session, json_t *message_take, gg_str array);
-void gg_notify_with_take(gg_session *session, const char *method, json_t *params_take, gg_str array);
+/* … whose last value is an empty array, in whose place `array` goes out, JSON already; NULL: the message as it is */
+void gg_send_with_take(gg_session *session, json_t *message_take, const gg_parts *array);
+void gg_notify_with_take(gg_session *session, const char *method, json_t *params_take, const gg_parts *array);
 typedef void (*gg_on_response)(void *data, const json_t *result, const json_t *error);
 /* done (may be NULL) is called once, from a later turn; never when the session was shut down already. */
 void gg_request_take(gg_session *session, const char *method, json_t *params_take, gg_on_response done, void *data);
@@ -252,8 +254,8 @@ void gg_publish_dirty(gg_session *session);
 uint64_t gg_pulls_answer(gg_session *session);
 void gg_ask_to_pull(gg_session *session); /* what a client that pulls has is out of date */
 json_t *gg_diagnostics_json(const gg_document *document);
-gg_str
-gg_diagnostics_write(const gg_document *document); /* as text, most of which was written before; until the next call */
+/* As text, most of which was written before; until the next call. */
+const gg_parts *gg_diagnostics_write(const gg_document *document);
 json_t *gg_diagnostic_of_site(const gg_document *document, size_t index);
 json_t *gg_diagnostic_of_prediction(const gg_document *document, size_t index);
 /* Any thread. */
@@ -293,8 +295,7 @@ void gg_watchdog_turn(gg_session *session);
 
 struct gg_transport *gg_transport_new(gg_session *session);
 /* Never fails and never ends the session itself: that follows in a turn of its own. */
-void gg_transport_write(struct gg_transport *transport, const gg_str *parts,
-                        size_t count); /* at most 4, copied if need be */
+void gg_transport_write(struct gg_transport *transport, const gg_parts *parts); /* copied if need be */
 /* What waits is still written, for a bounded time. */
 void gg_transport_close(struct gg_transport *transport);
 

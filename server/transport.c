@@ -17,7 +17,7 @@ enum {
     TURN_MS = 5,
     DRAIN_MS = 2000,
     LARGE_BYTES = 64 * 1024,
-    MAX_PARTS = 4,
+    MAX_BUFS = 1024, /* one write takes no more */
     PIPE_BYTES = 1024 * 1024
 };
 
@@ -204,25 +204,28 @@ static void on_written(uv_write_t *request, int status) {
     lose_client(t);
 }
 
-/* What is left of the parts when `done` bytes of them are gone. */
-static size_t rest_of(const gg_str *parts, size_t count, size_t done, uv_buf_t *out) {
-    size_t n = 0;
-    for (size_t i = 0; i < count; i++) {
-        size_t gone = done < parts[i].len ? done : parts[i].len;
+/* What is left of the parts when `done` bytes of them are gone, as far as one write takes it. */
+static unsigned rest_of(const gg_parts *parts, size_t done, uv_buf_t *out) {
+    unsigned n = 0;
+    for (size_t i = 0; i < parts->len && n < MAX_BUFS; i++) {
+        gg_str part = parts->items[i];
+        size_t gone = done < part.len ? done : part.len;
         done -= gone;
-        if (gone < parts[i].len)
-            out[n++] = uv_buf_init((char *)(uintptr_t)parts[i].ptr + gone, (unsigned)(parts[i].len - gone));
+        if (gone < part.len) out[n++] = uv_buf_init((char *)(uintptr_t)part.ptr + gone, (unsigned)(part.len - gone));
     }
     return n;
 }
 
-static void write_later(struct gg_transport *t, const uv_buf_t *bufs, size_t count, size_t size) {
+static void write_later(struct gg_transport *t, const gg_parts *parts, size_t done, size_t size) {
     write_request *w = gg_malloc(sizeof(write_request) + size);
     w->transport = t;
     w->size = 0;
-    for (size_t i = 0; i < count; i++) {
-        memcpy(w->bytes + w->size, bufs[i].base, bufs[i].len);
-        w->size += bufs[i].len;
+    for (size_t i = 0; i < parts->len; i++) {
+        gg_str part = parts->items[i];
+        size_t gone = done < part.len ? done : part.len;
+        done -= gone;
+        if (gone < part.len) memcpy(w->bytes + w->size, part.ptr + gone, part.len - gone);
+        w->size += part.len - gone;
     }
     uv_buf_t later = uv_buf_init(w->bytes, (unsigned)w->size);
     t->queued += w->size;
@@ -230,24 +233,23 @@ static void write_later(struct gg_transport *t, const uv_buf_t *bufs, size_t cou
     if (error) on_written(&w->request, error);
 }
 
-void gg_transport_write(struct gg_transport *t, const gg_str *parts, size_t count) {
+void gg_transport_write(struct gg_transport *t, const gg_parts *parts) {
     if (!t->has_out) return;
-    uv_buf_t bufs[MAX_PARTS];
-    size_t size = 0, done = 0, left;
-    for (size_t i = 0; i < count; i++) size += parts[i].len;
-    for (size_t i = 0; i < count && t->writes_file; i++) write_file(t, parts[i]);
+    uv_buf_t bufs[MAX_BUFS];
+    size_t size = 0, done = 0;
+    for (size_t i = 0; i < parts->len; i++) size += parts->items[i].len;
+    for (size_t i = 0; i < parts->len && t->writes_file; i++) write_file(t, parts->items[i]);
     if (t->writes_file || size == 0) return;
     if (t->queued + size > MAX_QUEUED_BYTES) {
         gg_log(GG_LOG_ERROR, "the client does not read: %zu bytes wait", t->queued);
         lose_client(t);
         return;
     }
-    left = rest_of(parts, count, 0, bufs);
-    if (t->queued == 0) {
-        int n = uv_try_write((uv_stream_t *)&t->out, bufs, (unsigned)left);
-        if (n > 0) done = (size_t)n;
+    for (int n = 1; t->queued == 0 && done < size && n > 0;) {
+        n = uv_try_write((uv_stream_t *)&t->out, bufs, rest_of(parts, done, bufs));
+        if (n > 0) done += (size_t)n;
     }
-    if (done < size) write_later(t, bufs, rest_of(parts, count, done, bufs), size - done);
+    if (done < size) write_later(t, parts, done, size - done);
 }
 
 /* ---- life ----------------------------------------------------------------------------------------------------------------- */

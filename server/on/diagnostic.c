@@ -21,7 +21,7 @@ static void answer(gg_call *call, const gg_lsp_document_diagnostic_params *p) {
         return;
     }
     gg_call_reply_with_take(call, json_pack("{s:s, s:s, s:[]}", "kind", "full", "resultId", id, "items"),
-                            document ? gg_diagnostics_write(document) : GG_STR_NULL);
+                            document ? gg_diagnostics_write(document) : NULL);
 }
 
 static void forget(gg_call *call) {
