@@ -125,6 +125,7 @@ static gg__value replay(gg__walk *w, const gg__kept_call *kept, unsigned depth) 
         gg__scope now = {.items = change->items, .len = change->len};
         scope->items = gg__copy_bindings(&copy, &now);
         scope->len = scope->cap = change->len;
+        scope->slots = NULL;
     }
     w->steps += kept->steps;
     memo->replayed += kept->steps;

@@ -10,8 +10,6 @@ void gg__facts_unref(gg__facts *f) {
 void gg__piece_clear(gg__piece *p) {
     gg__facts_unref(p->facts);
     gg_free(p->units);
-    gg_free(p->names);
-    gg_free(p->covered);
 }
 
 static gg__place place_of(gg__run *r, uint32_t offset) {
@@ -70,30 +68,37 @@ static void keep_uses(gg__run *r, gg__piece *p) {
     const gg__uses *uses = &r->uses;
     p->entanglement = uses->entanglement;
     p->unit_count = (uint32_t)uses->touched.len;
-    p->units = gg_calloc(p->unit_count, sizeof(gg__use));
-    for (uint32_t i = 0; i < p->unit_count; i++) {
-        const gg__unit *unit = gg__units_get(uses->units, uses->touched.items[i]);
-        p->units[i] = (gg__use){unit->key, unit->print};
-        r->resolved[i] = uses->touched.items[i];
-    }
     p->name_count = (uint32_t)uses->read.len;
-    p->names = gg_calloc(p->name_count, sizeof(gg__use));
-    for (uint32_t i = 0; i < p->name_count; i++)
-        p->names[i] = (gg__use){uses->read.items[i], gg__name_print(uses, uses->read.items[i])};
+    p->units = gg_calloc(1, (p->unit_count + p->name_count) * sizeof(gg__use) + p->covered_count * sizeof(gg__place));
+    p->names = p->units + p->unit_count;
+    p->covered = (gg__place *)(p->names + p->name_count);
+    for (uint32_t i = 0; i < p->unit_count; i++) {
+        uint32_t at = uses->touched.items[i];
+        const gg__unit *unit = gg__units_get(uses->units, at);
+        p->units[i] = (gg__use){unit->key, unit->print, at};
+        r->resolved[i] = at;
+    }
+    for (uint32_t i = 0; i < p->name_count; i++) {
+        gg__use *name = &p->names[i];
+        name->key = uses->read.items[i];
+        name->print = gg__name_print(uses, name->key, &name->at);
+    }
+    if (p->covered_count) memcpy(p->covered, r->places.items, p->covered_count * sizeof(gg__place));
 }
 
 /* Finds r->resolved on the way. */
-static bool holds(gg__run *r, const gg__piece *p, const gg__source *of) {
+static bool holds(gg__run *r, gg__piece *p, const gg__source *of) {
     if (p->entanglement != r->uses.entanglement || p->circumstances != of->circumstances) return false;
     unsigned budget = r->steps_left < GG__MAX_STEPS ? r->steps_left : GG__MAX_STEPS;
     if (p->steps > p->max_steps ? budget != p->max_steps : p->steps > budget) return false;
     for (uint32_t i = 0; i < p->unit_count; i++) {
-        uint32_t unit = gg__units_find(r->uses.units, p->units[i].key);
-        if (unit == UINT32_MAX || gg__units_get(r->uses.units, unit)->print != p->units[i].print) return false;
-        r->resolved[i] = unit;
+        gg__use *use = &p->units[i];
+        uint32_t unit = gg__units_find(r->uses.units, use->key, use->at);
+        if (unit == UINT32_MAX || gg__units_get(r->uses.units, unit)->print != use->print) return false;
+        r->resolved[i] = use->at = unit;
     }
     for (uint32_t i = 0; i < p->name_count; i++)
-        if (gg__name_print(&r->uses, p->names[i].key) != p->names[i].print) return false;
+        if (gg__name_print(&r->uses, p->names[i].key, &p->names[i].at) != p->names[i].print) return false;
     return true;
 }
 
@@ -124,8 +129,9 @@ static gg__piece walk_anew(gg__run *r, const gg__source *of) {
         of->walk(w, of->name, &of->value);
     p.steps = w->steps;
     p.covered_count = (uint32_t)r->here.len;
-    p.covered = gg_calloc(p.covered_count, sizeof(gg__place));
-    for (uint32_t i = 0; i < p.covered_count; i++) p.covered[i] = place_of(r, ts_node_start_byte(r->here.items[i]));
+    r->places.len = 0;
+    for (uint32_t i = 0; i < p.covered_count; i++)
+        gg_list_push(&r->places, place_of(r, ts_node_start_byte(r->here.items[i])));
     keep_found(r, &p);
     keep_uses(r, &p);
     gg__end_piece(w);

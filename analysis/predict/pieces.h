@@ -26,7 +26,7 @@ typedef struct gg__facts {
 typedef struct gg__piece {
     uint64_t key;
     gg__facts *facts;
-    gg__use *units, *names;
+    gg__use *units, *names; /* with `covered` in one block, which begins at units */
     uint32_t unit_count, name_count;
     gg__place *covered; /* classes and functions */
     uint32_t covered_count;
@@ -53,6 +53,7 @@ typedef struct gg__run {
     size_t next;               /* of before: the one likely to be asked for */
     uint32_t *resolved;        /* of the piece at hand: its units, now */
     gg__definitions here;      /* what the piece at hand covers */
+    GG_LIST(gg__place) places; /* … begins at */
     GG_LIST(uint32_t) covered; /* where what is covered begins */
     GG_LIST(gg_prediction) found;
     unsigned steps_left;

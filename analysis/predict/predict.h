@@ -72,10 +72,11 @@ typedef GG_LIST(gg__value) gg__values;
 typedef struct gg__scope {
     gg__binding *items;
     uint32_t len, cap;
-    bool of_module; /* the module's own, or a copy for one of its branches: what is read and set here is noted */
-    uint32_t born;  /* gg__walk.round */
-    uint32_t saved; /* the round that will put it back as it was */
-    uint32_t stamp; /* of gg__walk.stamp: which of two is older */
+    bool of_module;  /* the module's own, or a copy for one of its branches: what is read and set here is noted */
+    uint32_t born;   /* gg__walk.round */
+    uint32_t saved;  /* the round that will put it back as it was */
+    uint32_t stamp;  /* of gg__walk.stamp: which of two is older */
+    uint32_t *slots; /* of many: 1 + which, by the name's print, 2 × cap of them; NULL: they are looked through */
     struct gg__scope *outer;
 } gg__scope;
 

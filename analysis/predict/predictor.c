@@ -69,7 +69,7 @@ static void take_unused_compile(gg__run *r) {
     uint32_t count = gg__units_statements(r->uses.units, &statements);
     for (uint32_t i = 0; i < count; i++) {
         const gg__statement *s = &statements[i];
-        if (!gg_str_contains(gg_node_text(r->walk.tree, s->node), GG_STR("compile("))) continue;
+        if (!s->compiles) continue;
         gg__source of = {.key = gg__mix(gg__units_get(r->uses.units, s->first)->key, GG__RULE_UNUSED_COMPILE),
                          .walk = gg__walk_unused_compile,
                          .value = {.node = s->node}};
@@ -180,6 +180,7 @@ gg_predictions *gg_predictor_run(gg_predictor *predictor, const gg_tree *tree) {
     gg__memo_clear(&r.memo);
     gg_list_clear(&w->found);
     gg_list_clear(&r.here);
+    gg_list_clear(&r.places);
     gg_list_clear(&r.covered);
     gg_free(r.resolved);
     gg__uses_clear(&r.uses);

@@ -18,7 +18,29 @@ gg__scope *gg__scope_copy(gg__walk *w, const gg__scope *scope) {
     return copy;
 }
 
+/* Where the name is, or would be. */
+static uint32_t *slot_of(const gg__scope *scope, gg_str name) {
+    uint32_t count = scope->cap * 2, at = (uint32_t)(gg__print_of(name) % count);
+    while (scope->slots[at] && !gg_str_equal(scope->items[scope->slots[at] - 1].name, name)) at = (at + 1) % count;
+    return &scope->slots[at];
+}
+
+static void grow(gg__walk *w, gg__scope *scope) {
+    enum { MANY = 32 };
+    uint32_t cap = scope->cap ? scope->cap * 2 : 8;
+    gg__binding *items = GG_ARENA_ARRAY(w->arena, gg__binding, cap);
+    if (scope->len) memcpy(items, scope->items, scope->len * sizeof(gg__binding));
+    scope->items = items;
+    scope->cap = cap;
+    scope->slots = cap < MANY ? NULL : GG_ARENA_ARRAY(w->arena, uint32_t, cap * 2);
+    for (uint32_t i = 0; scope->slots && i < scope->len; i++) *slot_of(scope, items[i].name) = i + 1;
+}
+
 static gg__value *own(const gg__scope *scope, gg_str name) {
+    if (scope->slots) {
+        uint32_t at = *slot_of(scope, name);
+        return at ? &scope->items[at - 1].value : NULL;
+    }
     for (uint32_t i = 0; i < scope->len; i++)
         if (gg_str_equal(scope->items[i].name, name)) return &scope->items[i].value;
     return NULL;
@@ -55,13 +77,8 @@ void gg__scope_set(gg__walk *w, gg__scope *scope, gg_str name, gg__value value) 
         *there = value;
         return;
     }
-    if (scope->len == scope->cap) {
-        uint32_t cap = scope->cap ? scope->cap * 2 : 8;
-        gg__binding *items = GG_ARENA_ARRAY(w->arena, gg__binding, cap);
-        if (scope->len) memcpy(items, scope->items, scope->len * sizeof(gg__binding));
-        scope->items = items;
-        scope->cap = cap;
-    }
+    if (scope->len == scope->cap) grow(w, scope);
+    if (scope->slots) *slot_of(scope, name) = scope->len + 1;
     scope->items[scope->len++] = (gg__binding){name, value};
 }
 

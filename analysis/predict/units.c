@@ -1,7 +1,7 @@
 /* See units.h.
  *
  * DESIGN  The statements that begin and end a text as they did before keep their units: what is between is looked into.  Statements are compared by
- * their bytes, which is some 10 µs for 10,000 lines; a tree without errors follows from them. */
+ * their bytes, where the edit that made the text does not tell; a tree without errors follows from them. */
 #include "analysis/predict/units.h"
 
 #include <stdatomic.h>
@@ -9,6 +9,8 @@
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
+
+#include "analysis/private.h"
 
 struct gg__units {
     gg_text *text;
@@ -71,6 +73,7 @@ static void add_units(gg__units *units, gg__statement *s) {
     TSNode definition = gg__undecorated(s->node);
     gg__node type = gg__node_of(definition);
     gg__unit unit = {.span = s->span};
+    s->compiles = gg_str_contains(gg_text_slice(units->text, s->span), GG_STR("compile("));
     s->first = (uint32_t)units->items.len;
     gg_list_push(&units->items, unit);
     if (type == GG__NODE_function_definition) add_body(units, definition);
@@ -85,14 +88,33 @@ static void add_units(gg__units *units, gg__statement *s) {
 
 /* ---- all ---------------------------------------------------------------------------------------------------------------------- */
 
-static bool reads_alike(const gg__units *a, const gg__statement *x, const gg__units *b, const gg__statement *y) {
-    return x->type == y->type && !x->broken && !y->broken &&
-           gg_str_equal(gg_text_slice(a->text, x->span), gg_text_slice(b->text, y->span));
+/* Two texts that are compared, and what is known of them beforehand. */
+typedef struct comparison {
+    const gg__units *a, *b;
+    uint32_t a_len, b_len, head, tail; /* begin and end are known to be the same */
+} comparison;
+
+static bool reads_alike(const comparison *c, const gg__statement *x, const gg__statement *y) {
+    if (x->type != y->type || x->broken || y->broken) return false;
+    if (x->span.end <= c->head && x->span.start == y->span.start && x->span.end == y->span.end) return true;
+    uint32_t x_left = c->a_len - x->span.start, y_left = c->b_len - y->span.start;
+    if (x_left <= c->tail && x_left == y_left && x->span.end - x->span.start == y->span.end - y->span.start)
+        return true;
+    return gg_str_equal(gg_text_slice(c->a->text, x->span), gg_text_slice(c->b->text, y->span));
+}
+
+static comparison compare(const gg__units *units, const gg_tree *tree, const gg__units *before) {
+    comparison c = {.a = units, .b = before, .a_len = (uint32_t)gg_text_bytes(units->text).len};
+    if (before == NULL) return c;
+    c.b_len = (uint32_t)gg_text_bytes(before->text).len;
+    if (!gg__tree_kept(tree, before->text, &c.head, &c.tail)) c.head = c.tail = 0;
+    return c;
 }
 
 static void copy_units(gg__units *units, gg__statement *s, const gg__units *before, const gg__statement *was) {
     s->first = (uint32_t)units->items.len;
     s->count = was->count;
+    s->compiles = was->compiles;
     for (uint32_t i = 0; i < was->count; i++) {
         gg__unit unit = before->items.items[was->first + i];
         unit.span.start += s->span.start - was->span.start; /* unsigned, and so right for both directions */
@@ -109,9 +131,9 @@ static void make_index(gg__units *units) {
             unit->statement = s;
             unit->alike = 0;
             unit->key = i == 0 ? unit->name : gg__mix(units->items.items[statement->first].key, unit->name);
-            uint32_t first;
-            for (uint64_t name = unit->key; (first = gg__units_find(units, unit->key)) != UINT32_MAX;)
-                unit->key = gg__mix(name, ++units->items.items[first].alike);
+            const uint32_t *first;
+            for (uint64_t name = unit->key; (first = gg_map_find(&units->by_key, unit->key));)
+                unit->key = gg__mix(name, ++units->items.items[*first].alike);
             *gg_map_at(&units->by_key, unit->key) = statement->first + i;
         }
     }
@@ -133,8 +155,9 @@ gg__units *gg__units_new(const gg_tree *tree, const gg__units *before) {
     size_t most = count < had ? count : had;
     gg__statement *now = units->statements.items;
     const gg__statement *was = had ? before->statements.items : NULL;
-    while (head < most && reads_alike(units, &now[head], before, &was[head])) head++;
-    while (tail < most - head && reads_alike(units, &now[count - tail - 1], before, &was[had - tail - 1])) tail++;
+    comparison c = compare(units, tree, before);
+    while (head < most && reads_alike(&c, &now[head], &was[head])) head++;
+    while (tail < most - head && reads_alike(&c, &now[count - tail - 1], &was[had - tail - 1])) tail++;
     for (size_t i = 0; i < count; i++) {
         if (i < head || i >= count - tail)
             copy_units(units, &now[i], before, &was[i < head ? i : had + i - count]);
@@ -169,7 +192,8 @@ uint32_t gg__units_statements(const gg__units *units, const gg__statement **out)
     return (uint32_t)units->statements.len;
 }
 
-uint32_t gg__units_find(const gg__units *units, uint64_t key) {
+uint32_t gg__units_find(const gg__units *units, uint64_t key, uint32_t near) {
+    if (near < units->items.len && units->items.items[near].key == key) return near;
     const uint32_t *found = gg_map_find(&units->by_key, key);
     return found ? *found : UINT32_MAX;
 }

@@ -23,6 +23,7 @@ typedef struct gg__statement {
     gg_span span;
     TSSymbol type;
     bool broken;           /* a syntax error in it */
+    bool compiles;         /* it says "compile(" */
     uint32_t first, count; /* its units: itself, then its bodies from top to bottom */
 } gg__statement;
 
@@ -34,8 +35,8 @@ void gg__units_free(gg__units *units); /* NULL is fine */
 uint32_t gg__units_count(const gg__units *units);
 const gg__unit *gg__units_get(const gg__units *units, uint32_t index);
 uint32_t gg__units_statements(const gg__units *units, const gg__statement **out);
-uint32_t gg__units_find(const gg__units *units, uint64_t key);  /* UINT32_MAX: there is none */
-uint32_t gg__units_at(const gg__units *units, uint32_t offset); /* UINT32_MAX: between the statements */
+uint32_t gg__units_find(const gg__units *units, uint64_t key, uint32_t near); /* UINT32_MAX: there is none */
+uint32_t gg__units_at(const gg__units *units, uint32_t offset);               /* UINT32_MAX: between the statements */
 
 /* Where an offset lies in its unit, counted without the bodies in it, and back. */
 uint32_t gg__units_inside(const gg__units *units, uint32_t unit, uint32_t offset);

@@ -34,9 +34,13 @@ static gg__name *name_of(gg__uses *uses, uint64_t key) {
     return &uses->names.items[*at - 1];
 }
 
-uint64_t gg__name_print(const gg__uses *uses, uint64_t key) {
-    const uint32_t *at = gg_map_find(&uses->by_key, key);
-    return at ? uses->names.items[*at - 1].print : 0;
+uint64_t gg__name_print(const gg__uses *uses, uint64_t key, uint32_t *at) {
+    if (*at >= uses->names.len || uses->names.items[*at].key != key) {
+        const uint32_t *found = gg_map_find(&uses->by_key, key);
+        if (found == NULL) return 0;
+        *at = *found - 1;
+    }
+    return uses->names.items[*at].print;
 }
 
 void gg__note_name_read(gg__walk *w, uint64_t key) {
@@ -112,6 +116,7 @@ static void save(gg__walk *w, gg__scope *scope) {
     w->uses->saved = saved;
     scope->saved = w->round;
     scope->cap = scope->len;
+    scope->slots = NULL;
     scope->items = GG_ARENA_ARRAY(w->arena, gg__binding, scope->len + 1);
     if (scope->len) memcpy(scope->items, saved->was.items, scope->len * sizeof(gg__binding));
 }

@@ -12,6 +12,7 @@
 /* A unit, or a name, and the print it had. */
 typedef struct gg__use {
     uint64_t key, print;
+    uint32_t at; /* where it was found last: it is there again, as a rule */
 } gg__use;
 
 typedef struct gg__name {
@@ -57,6 +58,6 @@ void gg__uses_note_from_here(gg__uses *uses);
 void gg__touch_unit(gg__walk *w, uint32_t unit);
 void gg__note_name_read(gg__walk *w, uint64_t key);
 bool gg__is_reached(const gg__uses *uses, TSNode function);
-uint64_t gg__name_print(const gg__uses *uses, uint64_t key);
+uint64_t gg__name_print(const gg__uses *uses, uint64_t key, uint32_t *at); /* gg__use.at */
 
 #endif
