@@ -337,6 +337,10 @@ const gg_fix_repair *gg_fix_repairs(const gg_fix *fix, size_t *out_count) {
     return fix->repairs.items;
 }
 
+bool gg_fix_hides(const gg_fix *fix) {
+    return fix->weakest == GG_SAFETY_OPAQUE;
+}
+
 const gg_entry *gg_fix_before(const gg_fix *fix, size_t *out_count) {
     *out_count = fix->before_count;
     return fix->before;

@@ -22,7 +22,7 @@ static const struct option {
     {"--static", NULL, "run nothing: say what the text alone tells", CHECK},
     {"--diff", NULL, "show the proved edits as a unified diff (the default)", FIX},
     {"--apply", NULL, "write the proved edits to the files", FIX},
-    {"--max-safety", "CLASS", "weakest edits allowed: exact (default), effects, numeric, config", FIX},
+    {"--max-safety", "CLASS", "weakest edits allowed: exact (default), effects, numeric, config, opaque", FIX},
     {"--package", "NAME", "mend this installed package too, in an overlay (repeatable; docs/overlay.md)", FIX},
     {"--train", NULL, "run every entry in training mode with gradients", CHECK | FIX},
     {"--timeout", "SECONDS", "deadline of one entry (default 60)", CHECK | FIX},
@@ -234,10 +234,11 @@ static int take(gg_cli_args *a, const char *name, const char *value, gg_error *e
         a->never_fail = strcmp(value, "never") == 0;
         if (!a->never_fail && strcmp(value, "breaks") != 0)
             error = gg_fail(err, GG_EPARAMS, "--fail-on wants breaks or never, not '%s'", value);
-    } else if (gg_safety_parse(value, &safety) && safety != GG_SAFETY_OPAQUE) {
+    } else if (gg_safety_parse(value, &safety)) {
         json_object_set_new(a->given, "maxSafety", json_string(value));
     } else {
-        error = gg_fail(err, GG_EPARAMS, "--max-safety wants exact, effects, numeric or config, not '%s'", value);
+        error =
+            gg_fail(err, GG_EPARAMS, "--max-safety wants exact, effects, numeric, config or opaque, not '%s'", value);
     }
     return error;
 }

@@ -45,7 +45,7 @@ static json_t *entries_json(gg_cli_run *run, const gg_fix *fix, const gg_cli_fil
     gg_sources *was = gg_cli_fix_sources(fix, true), *is = gg_cli_fix_sources(fix, false);
     const gg_registry *registry = gg_cli_run_registry(run);
     for (size_t i = 0; i < before_count && i < after_count; i++) {
-        bool glued = before[i].break_count > 0 && after[i].status == GG_ENTRY_CAPTURED;
+        bool glued = before[i].break_count > 0 && after[i].status == GG_ENTRY_CAPTURED && !gg_fix_hides(fix);
         json_array_append_new(
             array, json_pack("{s:s%, s:o, s:o, s:b}", "name", before[i].name.ptr, before[i].name.len, "before",
                              gg_cli_entry_json(&before[i], was, registry, file->options, arena), "after",

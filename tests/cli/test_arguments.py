@@ -32,7 +32,7 @@ from conftest import BIN, cli
         (["check", "--timeout=", "x.py"], "--timeout wants a number"),
         (["check", "--fail-on", "always", "x.py"], "--fail-on wants breaks or never"),
         (["fix", "--diff", "--apply", "x.py"], "--diff and --apply exclude each other"),
-        (["fix", "--max-safety", "opaque", "x.py"], "--max-safety wants exact, effects, numeric or config"),
+        (["fix", "--max-safety", "none", "x.py"], "--max-safety wants exact, effects, numeric, config or opaque"),
         (["fix"], "name a file or folder"),
         (["explain"], "name one break id"),
         (["explain", "GB0170", "GB0007"], "name one break id"),

@@ -1,4 +1,4 @@
-"""`fix` with a setting of Dynamo: told in the JSON, in force while the edit is verified, and nowhere else."""
+"""`fix` with a setting of Dynamo: told in the JSON, in force while the edit is verified, and nowhere else.  And with what hides code."""
 
 from pathlib import Path
 from typing import Any
@@ -46,3 +46,20 @@ def test_a_setting_that_changes_nothing_is_refused(tmp_path: Path, run_json: Any
     code, out = run_json("fix", "--max-safety", "config", str(file))
     tried = [r for r in out["files"][0]["repairs"] if r["config"] == {"capture_scalar_outputs": True}]
     assert code == 1 and tried and not any(r["verdict"]["accepted"] for r in tried)
+
+
+def test_what_hides_code_is_never_glued(tmp_path: Path, run_json: Any) -> None:
+    file = tmp_path / "p.py"
+    file.write_text(
+        HEAD
+        + "import time\n\n\ndef show(a):\n    time.sleep(0)\n    return torch.relu(a) * 3\n\n\n"
+        + "def f(x):\n    return show(x * 2) + 1\n\n\ndef graphglue_inputs():\n    yield 'f', f, (torch.ones(2),), {}\n"
+    )
+    code, out = run_json("fix", "--max-safety", "opaque", str(file))
+    result = out["files"][0]
+    assert [r["rule"] for r in result["repairs"] if r["verdict"]["accepted"]] == ["GG064"], result["repairs"]
+    assert "@torch._dynamo.nonstrict_trace\ndef show(a):" in result["patched"]
+    entry = result["entries"][0]
+    assert entry["after"]["graphs"] == 1 and not entry["glued"]
+    code, out = run_json("fix", "--max-safety", "config", str(file))
+    assert code == 1 and "nonstrict_trace" not in out["files"][0]["patched"]

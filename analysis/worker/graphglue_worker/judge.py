@@ -21,6 +21,7 @@ COMPARED = (
     "random state",
     "exceptions",
 )
+_QUIET = ("effects", "opaque")  # what is said under the compiler, and which exception, is waived
 Found = tuple[str, str]  # words, and what it makes of the outputs: "close", "different" or "error"
 
 
@@ -61,14 +62,14 @@ def judge(before: list[Side], after: list[Side], safety: str, lines: cascade.Lin
     accepted = not reasons
     return {
         "accepted": accepted,
-        "glued": accepted and bool(broken) and all(b.entry["status"] == "captured" for _, b in broken),
+        "glued": accepted and bool(broken) and all(_glued(b, safety) for _, b in broken),
         "outputs": next((o for o in ("error", "different", "close") if o in closeness), "identical"),
         **totals,
         "breaks_to_light": to_light,
         "compared": _compared(before, safety),
         "reasons": list(dict.fromkeys(reasons))[:16],
         "entries": [
-            {"name": a.entry["name"], "before": a.entry, "after": b.entry, "glued": b.entry["status"] == "captured"}
+            {"name": a.entry["name"], "before": a.entry, "after": b.entry, "glued": _glued(b, safety)}
             for a, b in pairs
         ],
     }
@@ -82,6 +83,11 @@ def _worse(a: dict[str, Any], b: dict[str, Any], lines: cascade.Lines) -> Iterat
         yield f"a new graph break appears: {gb_id} in {function}"
     if b["graphs"] > a["graphs"] > 0 and not found.uncovered:
         yield f"the number of graphs rises from {a['graphs']} to {b['graphs']}"
+
+
+def _glued(side: Side, safety: str) -> bool:
+    """One graph; not when code was hidden from the compiler to get it."""
+    return side.entry["status"] == "captured" and safety != "opaque"
 
 
 def _ran(side: Side) -> bool:
@@ -105,7 +111,7 @@ def _compared(before: list[Side], safety: str) -> list[str]:
     words.append(
         "printed and logged output"
         + (", but for what the original itself says in other words each time" if unsteady else "")
-        + (", eager only" if safety == "effects" else "")
+        + (", eager only" if safety in _QUIET else "")
     )
     if any(g for a in before for g in a.gradients.values()):
         words.append("gradients")
@@ -141,7 +147,7 @@ def _compare_sides(a: Side, b: Side, safety: str) -> Iterator[Found]:
                     yield f"on {plan}, {how}: {b.lost.get(how, 'the edited code does not end')}", "error"
                 continue
             found = _compare_runs(x, y, safety, compiled, was if compiled else None, kept, defined)
-            if not (compiled and (safety == "effects" or x.error or y.error)):
+            if not (compiled and (safety in _QUIET or x.error or y.error)):
                 before = compiled and was and unsteady.agree(was.printed, y.printed, x.printed)
                 if not before and not unsteady.agree(x.printed, y.printed):
                     found.append(("what is printed or logged differs", "different"))
@@ -185,7 +191,7 @@ def _compare_runs(
     """Differences of two runs, but for what they said.  `was`: the original compiled, whose exceptions and attributes may depend on that already.
     `defined`: what the edited code held before any call."""
     found: list[Found] = []
-    waived = compiled and safety == "effects"
+    waived = compiled and safety in _QUIET
     if x.error or y.error:
         same_type = bool(x.error and y.error and y.error[0] in (x.error[0], was and was.error and was.error[0]))
         same_type = same_type or (compiled and _is_assert(x.error, y.error))
