@@ -40,6 +40,17 @@ int gg_edits_sort(gg_edits *edits, gg_error *err) GG_MUST_USE; /* GG_EPARAMS whe
 /* The new text; edits must be sorted. */
 int gg_edits_apply(gg_text **out, const gg_text *text, const gg_edits *edits, gg_error *err) GG_MUST_USE;
 
+/* ---- two texts, line by line (lines.c) ------------------------------------------------------------------------------------ */
+typedef struct gg_line_op {
+    char kind; /* ' ' and '-': a line of before, '+': of after */
+    uint32_t line;
+} gg_line_op;
+typedef GG_LIST(gg_line_op) gg_line_ops;
+void gg_lines_compare(gg_line_ops *out, const gg_text *before, const gg_text *after); /* the caller clears */
+gg_str gg_line_with_end(const gg_text *text, uint32_t line);
+/* Edits of whole lines, sorted, that make one of the other; their texts borrow from `after`. */
+void gg_edits_between(gg_edits *out, const gg_text *before, const gg_text *after);
+
 /* ---- rules: one file in repair/rules/, one row in rules.def ------------------------------------------------------------ */
 typedef struct gg_rule_input {
     const gg_tree *tree; /* of the file the site lies in, as it is now */

@@ -51,32 +51,42 @@ static bool is_first(const gg_document *document, size_t entry) {
     return true;
 }
 
-static void push(gg_entry_states *out, const gg_document *document, size_t entry, gg_str said, bool unwritten) {
-    gg_entry_state state = {.span = mark_of(document, entry)->span, .said = said, .unwritten = unwritten};
+static void push(gg_entry_states *out, const gg_document *document, size_t entry, gg_entry_state state) {
+    state.span = mark_of(document, entry)->span;
     gg_list_push(out, state);
 }
 
-static void add_states(gg_entry_states *out, const gg_document *document, const place *p, const char *since,
-                       gg_arena *arena) {
+static void add_states(gg_entry_states *out, const gg_document *document, const place *p, bool same, gg_arena *arena) {
     const gg_findings *f = document->findings;
+    const char *since = same ? "" : " (edited since)";
     if (p->count > MAX_AT_ONE_PLACE) {
         gg_str breaks =
             p->broken ? gg_arena_printf(arena, "%u breaks in %u of them", p->breaks, p->broken) : GG_STR("no break");
-        push(
-            out, document, p->first,
-            gg_arena_printf(arena, "%zu input sets: %u graphs, %.*s%s", p->count, p->graphs, GG_STR_ARG(breaks), since),
-            p->unwritten);
+        gg_entry_state sum = {.said = gg_arena_printf(arena, "%zu input sets: %u graphs, %.*s%s", p->count, p->graphs,
+                                                      GG_STR_ARG(breaks), since),
+                              .broken = same && p->broken > 0,
+                              .graphs = p->graphs,
+                              .breaks = p->breaks,
+                              .name = gg_arena_printf(arena, "%zu input sets: ", p->count),
+                              .unwritten = p->unwritten};
+        push(out, document, p->first, sum);
         return;
     }
     for (size_t i = p->first, left = p->count; i < f->entry_count; i++) {
         const gg_entry *entry = &f->entries[i];
         if (!is_told(document, i) || !same_place(document, p->first, i)) continue;
         bool named = p->count > 1 || document->path == NULL || !gg_str_is(entry->file, document->path);
-        gg_str state = gg_entry_summary(entry, &f->sites, arena);
-        push(out, document, i,
-             named ? gg_arena_printf(arena, "%.*s: %.*s%s", GG_STR_ARG(entry->name), GG_STR_ARG(state), since)
-                   : gg_arena_printf(arena, "%.*s%s", GG_STR_ARG(state), since),
-             --left == 0 && p->unwritten);
+        gg_entry_state state = {.broken = same && entry->status == GG_ENTRY_BREAKS && entry->break_count > 0,
+                                .graphs = (uint32_t)entry->graphs,
+                                .breaks = (uint32_t)entry->break_count,
+                                .unwritten = --left == 0 && p->unwritten};
+        if (named) state.name = gg_arena_printf(arena, "%.*s: ", GG_STR_ARG(entry->name));
+        if (entry->cuda.device.len && entry->cuda.elapsed_ms >= 0)
+            state.took =
+                gg_arena_printf(arena, " · %.3g ms on %.*s", entry->cuda.elapsed_ms, GG_STR_ARG(entry->cuda.device));
+        state.said = gg_arena_printf(arena, "%.*s%.*s%s", GG_STR_ARG(state.name),
+                                     GG_STR_ARG(gg_entry_summary(entry, &f->sites, arena)), since);
+        push(out, document, i, state);
     }
 }
 
@@ -88,7 +98,7 @@ gg_entry_states gg_entry_states_of(const gg_document *document, gg_arena *arena)
     for (size_t i = 0; i < f->entry_count; i++) {
         if (!is_told(document, i) || !is_first(document, i)) continue;
         place at = place_at(document, i);
-        add_states(&out, document, &at, same ? "" : " (edited since)", arena);
+        add_states(&out, document, &at, same, arena);
     }
     return out;
 }

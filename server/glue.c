@@ -82,7 +82,7 @@ static void on_frame(void *data, const char *op, const json_t *frame) {
 }
 
 /* U+FFFD may stand for what no editor can send (protocol/message.c): it must not be put where the real thing is. */
-static bool moves_unknown(const gg_edits *edits) {
+bool gg_edits_move_unknown(const gg_edits *edits) {
     for (size_t i = 0; i < edits->list.len; i++)
         if (gg_str_contains(edits->list.items[i].text, GG_STR("\xEF\xBF\xBD"))) return true;
     return false;
@@ -93,7 +93,7 @@ static void make_edits(void *data) {
     if (gg_parse_input_run(&glue->parse, &glue->tree, &glue->error) != 0) return;
     gg_rule_input in = {glue->tree, &glue->findings->sites.items[glue->site], glue->span};
     if (gg_repair_edits(glue->rule, &in, glue->arena, &glue->edits, &glue->error) != 0) return;
-    if (moves_unknown(&glue->edits)) {
+    if (gg_edits_move_unknown(&glue->edits)) {
         gg_fail(&glue->error, GG_ENOMATCH, "the edit would move a character that is no text");
         return;
     }

@@ -21,7 +21,8 @@ static gg_method methods[] = {
     NOTICE("initialized", GG_RUNNING, NULL, gg_on_initialized, NULL),
     REQUEST("shutdown", GG_RUNNING, NULL, gg_on_shutdown, NULL),
     REQUEST("textDocument/codeAction", GG_RUNNING, &gg_type_code_action_params, gg_on_code_action,
-            "{\"codeActionProvider\":{\"codeActionKinds\":[\"quickfix\"],\"resolveProvider\":true}}"),
+            "{\"codeActionProvider\":{\"codeActionKinds\":[\"quickfix\",\"source.fixAll.graphglue\"],"
+            "\"resolveProvider\":true}}"),
     REQUEST("textDocument/codeLens", GG_RUNNING, &gg_type_code_lens_params, gg_on_code_lens,
             "{\"codeLensProvider\":{\"resolveProvider\":false}}"),
     REQUEST("textDocument/diagnostic", GG_RUNNING, &gg_type_document_diagnostic_params, gg_on_diagnostic,
@@ -46,8 +47,8 @@ static gg_method methods[] = {
            gg_on_did_change_workspace_folders,
            "{\"workspace\":{\"workspaceFolders\":{\"supported\":true,\"changeNotifications\":true}}}"),
     REQUEST("workspace/executeCommand", GG_RUNNING, &gg_type_execute_command_params, gg_on_execute_command,
-            "{\"executeCommandProvider\":{\"commands\":[\"graphglue.capture\",\"graphglue.glue\",\"graphglue.status\","
-            "\"graphglue.writeInputs\"]}}"),
+            "{\"executeCommandProvider\":{\"commands\":[\"graphglue.capture\",\"graphglue.glue\",\"graphglue.glueAll\","
+            "\"graphglue.status\",\"graphglue.writeInputs\"]}}"),
 };
 
 gg_method *gg_methods(size_t *out_count) {

@@ -210,7 +210,19 @@ gg_glue *gg_glue_start(gg_document *document, size_t site, const gg_rule *rule,
 gg_glue *gg_glue_start_from(gg_session *session, const json_t *action,
                             void (*done)(void *data, const gg_glue_result *result), void *data, gg_error *err);
 json_t *gg_glue_offer(const gg_document *document, size_t site, const gg_rule *rule);
-void gg_glue_cancel(gg_glue *glue); /* its done follows */
+void gg_glue_cancel(gg_glue *glue);                /* its done follows */
+bool gg_edits_move_unknown(const gg_edits *edits); /* U+FFFD, which may stand for what no editor can send */
+
+/* ---- glue_all.c: all sites of a document, callees first, as one edit; no edits when nothing was proved ---- */
+typedef struct gg_glue_all gg_glue_all;
+gg_glue_all *gg_glue_all_start(gg_document *document, gg_safety max_safety,
+                               void (*done)(void *data, const gg_glue_result *result), void *data, gg_error *err);
+/* As above, from a command's argument: a URI, or what gg_fix_all_offer made. */
+gg_glue_all *gg_glue_all_start_from(gg_session *session, const json_t *argument,
+                                    void (*done)(void *data, const gg_glue_result *result), void *data, gg_error *err);
+json_t *gg_fix_all_offer(const gg_document *document);
+gg_safety gg_fix_all_safety(const gg_document *document); /* exact, unless a setting says more */
+void gg_glue_all_cancel(gg_glue_all *all);                /* its done follows */
 /* Fails the call, and tells the user why nothing was applied, unless the user gave it up. */
 void gg_glue_refuse(gg_call *call, int error, const char *message);
 /* {"documentChanges"|"changes": …}; new reference. */
@@ -238,9 +250,12 @@ gg_str gg_inputs_words(const json_t *answer, gg_arena *arena);
 
 /* ---- entry_states.c ---- */
 typedef struct gg_entry_state {
-    gg_span span;   /* the line of a class or function */
-    gg_str said;    /* what the last capture found of what begins there; lives in the arena */
-    bool unwritten; /* the last of its line: some of its inputs nobody wrote */
+    gg_span span; /* the line of a class or function */
+    gg_str said;  /* what the last capture found of what begins there; lives in the arena */
+    bool broken;  /* the text as it is now has breaks: `breaks`, between `graphs` */
+    uint32_t graphs, breaks;
+    gg_str name, took; /* to be said in front of these, and behind; may be empty */
+    bool unwritten;    /* the last of its line: some of its inputs nobody wrote */
 } gg_entry_state;
 typedef GG_LIST(gg_entry_state) gg_entry_states;
 gg_entry_states gg_entry_states_of(const gg_document *document,

@@ -24,6 +24,7 @@ static const struct option {
     {"--apply", NULL, "write the proved edits to the files", FIX},
     {"--max-safety", "CLASS", "weakest edits allowed: exact (default), effects, numeric, config, opaque", FIX},
     {"--package", "NAME", "mend this installed package too, in an overlay (repeatable; docs/overlay.md)", FIX},
+    {"--bench", NULL, "time every entry without the compiler, compiled as it was, and compiled as mended", FIX},
     {"--train", NULL, "run every entry in training mode with gradients", CHECK | FIX},
     {"--timeout", "SECONDS", "deadline of one entry (default 60)", CHECK | FIX},
     {"--no-cache", NULL, "run every file, also those whose stored result still holds", CHECK},
@@ -198,6 +199,8 @@ static int take(gg_cli_args *a, const char *name, const char *value, gg_error *e
         a->apply = true;
     else if (strcmp(name, "--python") == 0)
         a->python = value;
+    else if (strcmp(name, "--bench") == 0)
+        a->bench = true;
     else if (strcmp(name, "--overlay") == 0)
         a->overlay = value;
     else if (strcmp(name, "--strict") == 0)

@@ -26,6 +26,7 @@ typedef struct gg_cli_args {
     gg_cli_names packages;    /* of fix: their files are mended too; borrowed from argv */
     const char *overlay;      /* of run */
     bool strict;              /* of run */
+    bool bench;               /* of fix: time what was mended */
     bool json, sarif, is_static, fresh, train, diff, apply, never_fail;
     unsigned jobs; /* 0: as many as the machine bears */
     gg_remote remote;
@@ -113,7 +114,7 @@ int gg_cli_scan(gg_cli_args *args);
 json_t *gg_cli_repairs_json(const gg_fix *fix); /* what was tried; NULL: nothing */
 /* The contract's file; fix may be NULL. */
 json_t *gg_cli_fix_json(gg_cli_run *run, const gg_fix *fix, const gg_cli_file *file, json_t *repairs_take,
-                        json_t *overlay_take);
+                        json_t *overlay_take, json_t *bench_take);
 
 /* ---- fix's report (fix_report.c) ------------------------------------------------------------------------------------------------ */
 typedef struct gg_cli_fix_counts {

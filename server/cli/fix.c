@@ -143,18 +143,27 @@ static void fix_file(fixing *f, gg_cli_file *file) {
     if (f->overlay && fix && !failure && (f->args.apply || !(f->args.json || f->args.diff)) &&
         gg_cli_overlay_write(f->overlay, file, &err) != 0)
         failure = gg_str_dup(gg_str_from(err.message));
+    json_t *bench = NULL;
+    if (f->args.bench && fix && !failure) {
+        gg_cli_progress(f->run, "timing %s", file->path);
+        bench = gg_cli_bench(f->run, fix, file, &f->args, f->overlay, &failure);
+        gg_cli_progress(f->run, "%s", "");
+    }
     file->error = failure;
     if (failure) f->failed = true;
     if (fix) judge(f, fix, file);
     if (f->args.json) {
-        json_array_append_new(f->files, gg_cli_fix_json(f->run, fix, file, json_incref(repairs), json_incref(overlay)));
+        json_array_append_new(f->files, gg_cli_fix_json(f->run, fix, file, json_incref(repairs), json_incref(overlay),
+                                                        bench ? json_incref(bench) : json_null()));
     } else {
         if (failure) gg_cli_print_error(stdout, file);
         if (fix && !failure) gg_cli_fix_report(fix, file, f->run, &f->args, &f->counts);
+        gg_cli_print_bench(bench);
         fflush(stdout);
     }
     json_decref(repairs);
     json_decref(overlay);
+    json_decref(bench);
     gg_fix_free(fix);
 }
 

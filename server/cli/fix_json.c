@@ -67,7 +67,7 @@ json_t *gg_cli_repairs_json(const gg_fix *fix) {
 }
 
 json_t *gg_cli_fix_json(gg_cli_run *run, const gg_fix *fix, const gg_cli_file *file, json_t *repairs_take,
-                        json_t *overlay_take) {
+                        json_t *overlay_take, json_t *bench_take) {
     json_t *out = json_object();
     gg_str patched = fix ? gg_text_bytes(gg_fix_text(fix)) : file->text ? gg_text_bytes(file->text) : GG_STR_NULL;
     json_object_set_new(out, "path", json_string(file->path));
@@ -76,5 +76,6 @@ json_t *gg_cli_fix_json(gg_cli_run *run, const gg_fix *fix, const gg_cli_file *f
     json_object_set_new(out, "repairs", repairs_take);
     json_object_set_new(out, "patched", patched.ptr ? json_stringn(patched.ptr, patched.len) : json_null());
     json_object_set_new(out, "overlay", overlay_take);
+    json_object_set_new(out, "bench", bench_take);
     return out;
 }

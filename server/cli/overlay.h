@@ -25,6 +25,12 @@ int gg_cli_overlay_write(gg_cli_overlay *overlay, const gg_cli_file *file, gg_er
 /* Which folders were written, and how to run with them, on stdout. */
 void gg_cli_overlay_summary(const gg_cli_overlay *overlay);
 
+/* ---- bench.c ---- */
+/* Times a session's entries: an array of the contract's `bench` (new reference); *failure (the caller frees) where the worker could not. */
+json_t *gg_cli_bench(gg_cli_run *run, const gg_fix *fix, const gg_cli_file *file, const gg_cli_args *args,
+                     const gg_cli_overlay *packages, char **failure);
+void gg_cli_print_bench(const json_t *bench); /* on stdout */
+
 /* ---- folders.c ---- */
 /* <project>/.graphglue/<name>: of the project that an absolute path lies in, else of the current folder.  Nothing is made. */
 int gg_cli_state_path(char *out, size_t size, const char *file, const char *name, gg_error *err) GG_MUST_USE;

@@ -119,6 +119,31 @@ static void on_cancel(gg_call *call) {
     atomic_store(&l->canceled, true);
 }
 
+/* Asked for by name only: a client that runs it on save does so. */
+static bool wants_fix_all(const gg_lsp_code_action_context *context) {
+    static const char *const kinds[] = {"source", "source.fixAll", "source.fixAll.graphglue"};
+    for (uint32_t i = 0; context->only.items && i < context->only.len; i++)
+        for (size_t j = 0; j < GG_COUNT(kinds); j++)
+            if (gg_str_is(context->only.items[i], kinds[j])) return true;
+    return false;
+}
+
+/* Offered where something breaks that settings let be seen; whether it can be mended is found out when it is chosen. */
+static json_t *fix_all(const gg_document *document) {
+    const gg_session *session = document->session;
+    bool breaks = false;
+    for (size_t i = 0; session->settings.trusted && document->findings && i < document->findings->sites.len; i++)
+        breaks = breaks || (document->findings->local[i] && !document->marks[i].gone &&
+                            gg_level_of_site(document, i) != GG_LEVEL_OFF);
+    if (!breaks || !GG_HAS(session, ACTION_LITERALS)) return json_array();
+    json_t *data = gg_fix_all_offer(document);
+    const char *title = "Glue all graphs of this file", *kind = "source.fixAll.graphglue";
+    if (GG_HAS(session, ACTION_RESOLVE) && GG_HAS(session, ACTION_DATA))
+        return json_pack("[{s:s, s:s, s:o}]", "title", title, "kind", kind, "data", data);
+    return json_pack("[{s:s, s:s, s:{s:s, s:s, s:[o]}}]", "title", title, "kind", kind, "command", "title", title,
+                     "command", "graphglue.glueAll", "arguments", data);
+}
+
 static bool wants_quickfix(const gg_lsp_code_action_context *context) {
     if (context->only.items == NULL) return true;
     for (uint32_t i = 0; i < context->only.len; i++)
@@ -160,8 +185,12 @@ GG_HANDLER(gg_on_code_action) {
     const gg_lsp_code_action_params *p = params;
     gg_document *document = gg_document_find(session, p->text_document.uri);
     if (document == NULL || !document->python || document->lost || gg_document_is_excluded(document) ||
-        !wants_quickfix(&p->context)) {
+        !(wants_quickfix(&p->context) || wants_fix_all(&p->context))) {
         gg_call_reply_take(call, json_array());
+        return;
+    }
+    if (!wants_quickfix(&p->context)) { /* a client that asks for both is given the quick fixes */
+        gg_call_reply_take(call, fix_all(document));
         return;
     }
     lookup *l = gg_calloc(1, sizeof(lookup));

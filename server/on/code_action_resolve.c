@@ -4,6 +4,7 @@
 typedef struct resolving {
     gg_call *call; /* NULL once canceled */
     gg_glue *glue;
+    gg_glue_all *all; /* one of the two */
 } resolving;
 
 static void on_glued(void *data, const gg_glue_result *result) {
@@ -17,7 +18,8 @@ static void on_glued(void *data, const gg_glue_result *result) {
         return;
     }
     json_t *action = json_deep_copy(call->message.params);
-    json_object_set_new(action, "edit", gg_workspace_edit_json(session, result->document, result->edits));
+    if (result->edits->list.len)
+        json_object_set_new(action, "edit", gg_workspace_edit_json(session, result->document, result->edits));
     gg_log(GG_LOG_INFO, "%.*s", GG_STR_ARG(result->summary));
     gg_call_reply_take(call, action);
 }
@@ -25,7 +27,10 @@ static void on_glued(void *data, const gg_glue_result *result) {
 static void on_cancel(gg_call *call) {
     resolving *r = call->work;
     r->call = NULL;
-    gg_glue_cancel(r->glue);
+    if (r->all)
+        gg_glue_all_cancel(r->all);
+    else
+        gg_glue_cancel(r->glue);
 }
 
 GG_HANDLER(gg_on_code_action_resolve) {
@@ -38,8 +43,11 @@ GG_HANDLER(gg_on_code_action_resolve) {
     resolving *r = gg_calloc(1, sizeof(resolving));
     r->call = call;
     call->work = r;
-    r->glue = gg_glue_start_from(session, action->data, on_glued, r, &err);
-    if (r->glue) {
+    if (json_is_true(json_object_get(action->data, "fixAll")))
+        r->all = gg_glue_all_start_from(session, action->data, on_glued, r, &err);
+    else
+        r->glue = gg_glue_start_from(session, action->data, on_glued, r, &err);
+    if (r->glue || r->all) {
         call->on_cancel = on_cancel;
         return;
     }

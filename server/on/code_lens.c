@@ -1,4 +1,4 @@
-/* textDocument/codeLens: above each entry's class or function what its last capture found, and, where nobody wrote its inputs, the offer to.
+/* textDocument/codeLens: above each entry's class or function what its last capture found, as the offer to mend it where it breaks, and, where nobody wrote its inputs, the offer to.
  * Loop thread only; it says what is known, and runs nothing. */
 #include "server/on/on.h"
 
@@ -15,7 +15,14 @@ GG_HANDLER(gg_on_code_lens) {
     json_t *lenses = json_array();
     for (size_t i = 0; i < states.len; i++) {
         const gg_entry_state *state = &states.items[i];
-        add(lenses, document, state->span, state->said, "graphglue.capture");
+        if (state->broken)
+            add(lenses, document, state->span,
+                gg_arena_printf(call->arena, "%.*s%u graph%s · %u break%s%.*s · Glue all", GG_STR_ARG(state->name),
+                                state->graphs, state->graphs == 1 ? "" : "s", state->breaks,
+                                state->breaks == 1 ? "" : "s", GG_STR_ARG(state->took)),
+                "graphglue.glueAll");
+        else
+            add(lenses, document, state->span, state->said, "graphglue.capture");
         if (state->unwritten && GG_HAS(session, APPLY_EDIT))
             add(lenses, document, state->span, GG_STR("Write example inputs"), "graphglue.writeInputs");
     }

@@ -1,4 +1,4 @@
-/* workspace/executeCommand: capture a file, glue a site (for clients that cannot resolve edits), write inputs,
+/* workspace/executeCommand: capture a file, glue a site (for clients that cannot resolve edits) or all of a file, write inputs,
  * status.  Loop thread only. */
 #include "server/on/on.h"
 
@@ -7,6 +7,13 @@ typedef struct gluing {
     gg_call *call; /* NULL once canceled */
     gg_glue *glue;
 } gluing;
+
+typedef struct gluing_all {
+    gg_session *session;
+    gg_call *call; /* NULL once canceled */
+    gg_glue_all *glue;
+    bool quiet; /* a fix-all: that nothing can be mended is no news */
+} gluing_all;
 
 typedef struct writing {
     gg_session *session;
@@ -65,6 +72,48 @@ static void glue(gg_session *session, gg_call *call, const json_t *data) {
     }
     gg_free(g);
     gg_glue_refuse(call, err.code, err.message);
+}
+
+static void on_glued_all(void *data, const gg_glue_result *result) {
+    gluing_all *g = data;
+    gg_session *session = g->session;
+    gg_call *call = g->call;
+    bool quiet = g->quiet;
+    gg_free(g);
+    if (call == NULL) return;
+    if (result->error) {
+        gg_glue_refuse(call, result->error, result->message);
+        return;
+    }
+    bool some = result->edits->list.len > 0;
+    if (some || !quiet) gg_show_message(session, 3, "graphglue: %.*s", GG_STR_ARG(result->summary));
+    if (some)
+        propose(call, "Glue all", gg_workspace_edit_json(session, result->document, result->edits));
+    else
+        gg_call_reply_take(call, json_null());
+}
+
+static void on_all_cancel(gg_call *call) {
+    gluing_all *g = call->work;
+    g->call = NULL;
+    gg_glue_all_cancel(g->glue);
+}
+
+static void glue_all(gg_session *session, gg_call *call, const json_t *argument) {
+    gg_error err = {0};
+    gluing_all *g = gg_calloc(1, sizeof(gluing_all));
+    *g = (gluing_all){.session = session, .call = call, .quiet = json_is_object(argument)};
+    call->work = g;
+    g->glue = gg_glue_all_start_from(session, argument, on_glued_all, g, &err);
+    if (g->glue) {
+        call->on_cancel = on_all_cancel;
+        return;
+    }
+    gg_free(g);
+    if (err.code == GG_EPARAMS)
+        gg_call_fail(call, err.code, "%s", err.message);
+    else
+        gg_glue_refuse(call, err.code, err.message);
 }
 
 static void on_written(void *data, const gg_written_inputs *result) {
@@ -131,6 +180,8 @@ GG_HANDLER(gg_on_execute_command) {
     const json_t *first = p->arguments.len ? p->arguments.items[0] : NULL;
     if (gg_str_is(p->command, "graphglue.glue"))
         glue(session, call, first);
+    else if (gg_str_is(p->command, "graphglue.glueAll"))
+        glue_all(session, call, first);
     else if (gg_str_is(p->command, "graphglue.capture"))
         capture(session, call, first);
     else if (gg_str_is(p->command, "graphglue.writeInputs"))

@@ -52,8 +52,8 @@ async def test_the_state_of_each_entry(start):
     write = ("Write example inputs", "graphglue.writeInputs")
     assert found == {
         "class Whole(torch.nn.Module):": [("one graph", "graphglue.capture"), write],
-        "class Broken(torch.nn.Module):": [("2 graphs, 1 break", "graphglue.capture"), write],
-        "class Twice(torch.nn.Module):": [("3 graphs, 2 breaks", "graphglue.capture"), write],
+        "class Broken(torch.nn.Module):": [("2 graphs · 1 break · Glue all", "graphglue.glueAll"), write],
+        "class Twice(torch.nn.Module):": [("3 graphs · 2 breaks · Glue all", "graphglue.glueAll"), write],
     }, found
     await client.until("a request to ask again", lambda: client.lens_refreshes)
 
@@ -62,7 +62,7 @@ async def test_inputs_that_were_written_need_no_offer(start):
     client = await start(trusted=True)
     uri = client.open("model.py", programs.BRANCH)
     await client.saved(uri)
-    assert titles(await lenses(client, uri)) == {"def scale(x):": ["2 graphs, 1 break"]}
+    assert titles(await lenses(client, uri)) == {"def scale(x):": ["2 graphs · 1 break · Glue all"]}
     assert client.lens_refreshes == 0, "a client that cannot ask again was told to"
 
 
@@ -147,8 +147,8 @@ async def test_a_click_on_the_state_captures(start):
     client = await start(trusted=True)
     uri = client.open("model.py", programs.BRANCH)
     await client.saved(uri)
-    ((_, command),) = (await lenses(client, uri))["def scale(x):"]
     client.replace(uri, "if h.sum() > 0:", "if True:")
+    ((_, command),) = (await lenses(client, uri))["def scale(x):"]
     await execute(client, command, uri)
     await client.sync()
     assert titles(await lenses(client, uri)) == {"def scale(x):": ["one graph"]}
@@ -167,4 +167,4 @@ def test_a_client_that_applies_no_edits_is_offered_none(raw, tmp_path):
     server.send(method="textDocument/didOpen", params={"textDocument": item})
     server.request(1, "gg/sync", seconds=support.DEADLINE)
     found = server.request(2, "textDocument/codeLens", {"textDocument": {"uri": uri}})["result"]
-    assert [lens["command"]["title"] for lens in found] == ["2 graphs, 1 break"]
+    assert [lens["command"]["title"] for lens in found] == ["2 graphs · 1 break · Glue all"]

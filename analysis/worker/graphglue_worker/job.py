@@ -1,4 +1,4 @@
-"""What a forked child does: one capture, one verification, the writing of inputs, or a look at installed packages."""
+"""What a forked child does: one capture, one verification, the timing of an edit, the writing of inputs, or a look at installed packages."""
 
 import contextlib
 import os
@@ -11,6 +11,7 @@ from types import FrameType
 from typing import Any
 
 from graphglue_worker import (
+    bench,
     capture,
     forks,
     inputs,
@@ -65,6 +66,8 @@ def run(
             repeats = _capture(request, file, plans, ahead)
         elif request["op"] == "write_inputs":
             write_inputs.run({**request, "file": file}, plans)
+        elif request["op"] == "bench":
+            bench.run(request, wire.report)
         elif request["op"] == "packages":
             packages.run(request, wire.report)
         else:

@@ -1,0 +1,263 @@
+/* Glue all: every repair of a document that can be proved, as one edit.  Drives a repair session (repair/fix.c) against the worker: its steps run
+ * in jobs, what they ask for is asked from the loop.  Loop thread only, but for `step`.
+ *
+ * Invariant: `fix` is the job's while one is running, and else the loop's. */
+#include "server/session.h"
+
+struct gg_glue_all {
+    gg_session *session;
+    char *uri, *path;
+    uint64_t revision; /* of the text that is being mended */
+    gg_options *options;
+    gg_text *text;
+    gg_fix *fix;
+    void (*done)(void *data, const gg_glue_result *result);
+    void *data;
+    /* what the worker said of the last step, until the next */
+    json_t *entries, *verdict;
+    char *failure;
+    bool asked_capture, asked_verdict;
+    gg_fix_action action;
+    gg_edits edits;
+    gg_error error;
+    gg_worker *worker;
+    json_int_t job;
+    size_t candidates;
+    gg_progress *progress;
+    bool canceled, waiting;
+};
+
+static gg_document *document_of(gg_glue_all *all) {
+    gg_document *d = gg_document_find(all->session, gg_str_from(all->uri));
+    return d && d->revision == all->revision ? d : NULL;
+}
+
+static gg_str summary_of(const gg_fix *fix, gg_arena *arena) {
+    size_t tried, proved = 0, count, before_breaks = 0, after_breaks = 0;
+    const gg_fix_repair *repairs = gg_fix_repairs(fix, &tried);
+    for (size_t i = 0; i < tried; i++) proved += repairs[i].verdict && repairs[i].verdict->accepted;
+    const gg_entry *entries = gg_fix_before(fix, &count);
+    for (size_t i = 0; i < count; i++) before_breaks += entries[i].break_count;
+    entries = gg_fix_after(fix, &count);
+    for (size_t i = 0; i < count; i++) after_breaks += entries[i].break_count;
+    if (proved == 0 && tried)
+        return gg_arena_printf(arena, "none of %zu candidate%s was proved", tried, tried == 1 ? "" : "s");
+    if (proved == 0)
+        return before_breaks ? GG_STR("no rule of the allowed safety mends a break of this file")
+                             : GG_STR("there is no graph break to mend");
+    return gg_arena_printf(arena, "%zu repair%s proved: %zu break%s → %zu", proved, proved == 1 ? "" : "s",
+                           before_breaks, before_breaks == 1 ? "" : "s", after_breaks);
+}
+
+static void finish(gg_glue_all *all, int error, const char *message) {
+    gg_arena *arena = gg_arena_new();
+    gg_glue_result result = {
+        .error = error, .message = message, .document = document_of(all), .edits = &all->edits, .summary = GG_STR("")};
+    if (error == 0) result.summary = summary_of(all->fix, arena);
+    if (all->canceled) {
+        result.error = GG_ECANCELED;
+        result.message = "canceled";
+    } else if (result.document == NULL) {
+        result.error = GG_ESTALE;
+        result.message = "the document changed while its edits were being verified; nothing was applied";
+    }
+    gg_progress_end(all->progress);
+    all->done(all->data, &result);
+    all->session->glues--;
+    gg_arena_free(arena);
+    gg_edits_clear(&all->edits);
+    gg_fix_free(all->fix);
+    gg_text_unref(&all->text);
+    gg_options_free(all->options);
+    json_decref(all->entries);
+    json_decref(all->verdict);
+    gg_free(all->failure);
+    gg_free(all->uri);
+    gg_free(all->path);
+    gg_free(all);
+}
+
+/* What the worker said goes to the session; what is to be done next comes from it. */
+static void step(void *data) {
+    gg_glue_all *all = data;
+    int error = 0;
+    if (all->asked_capture) {
+        size_t count = json_array_size(all->entries);
+        json_t **entries = gg_calloc(count, sizeof(json_t *));
+        for (size_t i = 0; i < count; i++) entries[i] = json_array_get(all->entries, i);
+        error = gg_fix_captured(all->fix, entries, count, &all->error);
+        gg_free(entries);
+    } else if (all->asked_verdict) {
+        gg_str failure = gg_str_from(all->failure ? all->failure : "");
+        error = gg_fix_verified(all->fix, all->verdict, failure, &all->error);
+    }
+    if (error == 0) error = gg_fix_next(all->fix, &all->action, &all->error);
+    if (error == 0 && all->action.step == GG_FIX_DONE) gg_edits_between(&all->edits, all->text, gg_fix_text(all->fix));
+}
+
+static void ask(gg_glue_all *all);
+
+static void on_step(void *data) {
+    gg_glue_all *all = data;
+    if (all->canceled || document_of(all) == NULL)
+        finish(all, GG_ESTALE, NULL);
+    else if (all->error.code)
+        finish(all, all->error.code, all->error.message);
+    else if (all->action.step != GG_FIX_DONE)
+        ask(all);
+    else if (gg_edits_move_unknown(&all->edits))
+        finish(all, GG_ENOMATCH, "the edit would move a character that is no text");
+    else
+        finish(all, 0, NULL);
+}
+
+static void on_frame(void *data, const char *op, const json_t *frame) {
+    gg_glue_all *all = data;
+    if (strcmp(op, "entry") == 0) json_array_append_new(all->entries, json_deep_copy(json_object_get(frame, "entry")));
+    if (strcmp(op, "verdict") == 0) {
+        json_decref(all->verdict);
+        all->verdict = json_deep_copy(json_object_get(frame, "verdict"));
+    }
+    if (strcmp(op, "done") != 0) return;
+    all->waiting = false;
+    const char *status = json_string_value(json_object_get(frame, "status")),
+               *message = json_string_value(json_object_get(frame, "message"));
+    bool ok = status && strcmp(status, "ok") == 0;
+    if (status && strcmp(status, "canceled") == 0) all->canceled = true;
+    if (!ok) all->failure = gg_str_dup(gg_str_from(message ? message : status ? status : "the worker gave no answer"));
+    if (all->canceled || (!ok && all->asked_capture)) {
+        finish(all, GG_EFAILED, all->failure);
+        return;
+    }
+    gg_job_start(all->session, step, on_step, all);
+}
+
+/* The open texts, with the one being mended as the session has it; the caller frees. */
+static gg_overlay_file *texts_of(const gg_glue_all *all, size_t *out_count) {
+    gg_overlay_file *files;
+    *out_count = gg_overlay_of(all->session, &files);
+    for (size_t i = 0; i < *out_count; i++)
+        if (gg_str_is(files[i].file, all->path)) files[i].text = gg_text_bytes(all->action.original);
+    return files;
+}
+
+static void ask(gg_glue_all *all) {
+    gg_workspace *workspace = gg_workspace_of(all->session, all->path);
+    all->worker = gg_workspace_worker(workspace);
+    if (all->worker == NULL) {
+        finish(all, GG_EFAILED, workspace->error);
+        return;
+    }
+    size_t count;
+    gg_overlay_file *files = texts_of(all, &count);
+    json_decref(all->entries);
+    json_decref(all->verdict);
+    gg_free(all->failure);
+    all->entries = json_array();
+    all->verdict = NULL;
+    all->failure = NULL;
+    all->asked_capture = all->action.step == GG_FIX_CAPTURE;
+    all->asked_verdict = !all->asked_capture;
+    gg_str file = gg_str_from(all->path);
+    json_t *request;
+    if (all->asked_capture) {
+        gg_capture_request capture = {
+            .file = file, .overlay = files, .overlay_count = count, .deadline_ms = all->options->timeout_ms};
+        request = gg_capture_request_encode(&capture);
+    } else {
+        gg_overlay_file edited = {file, gg_text_bytes(all->action.edited)};
+        gg_verify_request verify = {.file = file,
+                                    .original = files,
+                                    .original_count = count,
+                                    .edited = &edited,
+                                    .edited_count = 1,
+                                    .safety = gg_safety_name(all->action.safety),
+                                    .deadline_ms = all->options->timeout_ms};
+        request = gg_verify_request_encode(&verify);
+        gg_arena *arena = gg_arena_new();
+        gg_progress_say(all->progress, gg_arena_z(arena, gg_arena_printf(arena, "candidate %zu: %s", ++all->candidates,
+                                                                         all->action.rule->name)));
+        gg_arena_free(arena);
+    }
+    all->waiting = true;
+    all->job = gg_worker_submit(all->worker, request, on_frame, all);
+    gg_free(files);
+    if (all->job == 0) { /* it is being closed */
+        all->waiting = false;
+        all->canceled = true;
+        finish(all, GG_ECANCELED, NULL);
+    }
+}
+
+static bool wants(const void *data, const gg_site *site) {
+    const gg_glue_all *all = data;
+    return !site->ignored && gg_options_level(all->options, site->id, site->rule) != GG_LEVEL_OFF;
+}
+
+static void on_progress_cancel(void *data) {
+    gg_glue_all_cancel(data);
+}
+
+gg_glue_all *gg_glue_all_start(gg_document *document, gg_safety max_safety,
+                               void (*done)(void *data, const gg_glue_result *result), void *data, gg_error *err) {
+    gg_session *session = document->session;
+    if (!session->settings.trusted) {
+        gg_fail(err, GG_EFAILED,
+                "the workspace is not trusted: nothing is run (the initialization option \"trusted\" allows it)");
+        return NULL;
+    }
+    if (document->path == NULL || !document->python || document->lost) {
+        gg_fail(err, GG_ESTALE, "the document is no file that can be run");
+        return NULL;
+    }
+    const gg_options *options = gg_options_of(document);
+    json_t *values = json_deep_copy(options->values); /* no value is shared between threads */
+    gg_glue_all *all = gg_calloc(1, sizeof(gg_glue_all));
+    *all = (gg_glue_all){.session = session,
+                         .uri = gg_str_dup(gg_str_from(document->uri)),
+                         .path = gg_str_dup(gg_str_from(document->path)),
+                         .revision = document->revision,
+                         .options = gg_options_new(values, NULL, options->folder),
+                         .text = gg_text_ref(document->text),
+                         .done = done,
+                         .data = data};
+    json_decref(values);
+    all->fix = gg_fix_new(gg_str_from(all->path), all->text, max_safety, NULL);
+    gg_fix_only(all->fix, wants, all);
+    session->glues++;
+    all->progress = gg_progress_start(session, "graphglue: mending the file", on_progress_cancel, all);
+    gg_job_start(session, step, on_step, all);
+    return all;
+}
+
+gg_safety gg_fix_all_safety(const gg_document *document) {
+    const gg_options *options = gg_options_of(document);
+    return options->safety_given ? options->max_safety : GG_SAFETY_EXACT;
+}
+
+json_t *gg_fix_all_offer(const gg_document *document) {
+    return json_pack("{s:b, s:s, s:I}", "fixAll", 1, "uri", document->uri, "revision", (json_int_t)document->revision);
+}
+
+gg_glue_all *gg_glue_all_start_from(gg_session *session, const json_t *argument,
+                                    void (*done)(void *data, const gg_glue_result *result), void *data, gg_error *err) {
+    const char *uri = json_string_value(json_is_string(argument) ? argument : json_object_get(argument, "uri"));
+    gg_document *document = uri ? gg_document_find(session, gg_str_from(uri)) : NULL;
+    const json_t *revision = json_object_get(argument, "revision");
+    if (document == NULL) {
+        gg_fail(err, GG_EPARAMS, "params.arguments[0] wants the URI of an open document");
+        return NULL;
+    }
+    if (json_is_integer(revision) && document->revision != (uint64_t)json_integer_value(revision)) {
+        gg_fail(err, GG_ESTALE, "the document changed since the action was offered");
+        return NULL;
+    }
+    bool fix_all = json_is_true(json_object_get(argument, "fixAll"));
+    gg_safety safety = fix_all ? gg_fix_all_safety(document) : gg_options_of(document)->max_safety;
+    return gg_glue_all_start(document, safety, done, data, err);
+}
+
+void gg_glue_all_cancel(gg_glue_all *all) {
+    all->canceled = true;
+    if (all->waiting) gg_worker_cancel(all->worker, all->job);
+}
