@@ -17,11 +17,11 @@
 
 static const char two_prints[] = "import torch\n\n\n"
                                  "def g(h):\n"
-                                 "    print('callee')\n"
+                                 "    print('callee', flush=True)\n"
                                  "    return h + 1\n\n\n"
                                  "def f(h):\n"
                                  "    h = g(h)\n"
-                                 "    print('caller')\n"
+                                 "    print('caller', flush=True)\n"
                                  "    return h\n";
 /* One site, two candidates: GG003 keeps the value as a tensor, GG001 guards the message. */
 static const char two_offers[] = "import torch\n\n\n"
@@ -189,16 +189,16 @@ static void test_max_safety_bounds_what_is_tried(void **state) {
 static void test_callee_first_then_the_caller(void **state) {
     (void)state;
     session s = start(two_prints, GG_SAFETY_EFFECTS);
-    captured(&s, BREAKS("GB0059|print('callee')", "GB0059|print('caller')"));
+    captured(&s, BREAKS("GB0059|print('callee', flush=True)", "GB0059|print('caller', flush=True)"));
     expect(&s, "GG001");
-    accept(&s, BREAKS("GB0059|print('caller')")); /* a partial improvement: go on */
-    expect_text(&s, "        print('callee')\n", true);
-    expect_text(&s, "\n    print('caller')\n", true);
+    accept(&s, BREAKS("GB0059|print('caller', flush=True)")); /* a partial improvement: go on */
+    expect_text(&s, "        print('callee', flush=True)\n", true);
+    expect_text(&s, "\n    print('caller', flush=True)\n", true);
     expect(&s, "GG001");
     assert_true(gg_text_bytes(s.action.original).ptr == gg_text_bytes(gg_fix_text(s.fix)).ptr);
     accept(&s, NULL);
-    expect_text(&s, "        print('caller')\n", true); /* both edits are there */
-    expect_text(&s, "        print('callee')\n", true);
+    expect_text(&s, "        print('caller', flush=True)\n", true); /* both edits are there */
+    expect_text(&s, "        print('callee', flush=True)\n", true);
     expect_done(&s);
     size_t count;
     const gg_fix_repair *repairs = gg_fix_repairs(s.fix, &count);
@@ -230,25 +230,25 @@ static void test_what_a_repair_waived_stays_waived(void **state) {
 static void test_the_first_of_several_sites_is_passed_over_when_refused(void **state) {
     (void)state;
     session s = start(two_prints, GG_SAFETY_EFFECTS);
-    captured(&s, BREAKS("GB0059|print('callee')", "GB0059|print('caller')"));
+    captured(&s, BREAKS("GB0059|print('callee', flush=True)", "GB0059|print('caller', flush=True)"));
     expect(&s, "GG001");
     refuse(&s, "different");
     expect(&s, "GG001");
-    accept(&s, BREAKS("GB0059|print('callee')"));
+    accept(&s, BREAKS("GB0059|print('callee', flush=True)"));
     expect_done(&s); /* outputs differed: another repair does not change that */
-    expect_text(&s, "        print('caller')\n", true);
-    expect_text(&s, "        print('callee')\n", false);
+    expect_text(&s, "        print('caller', flush=True)\n", true);
+    expect_text(&s, "        print('callee', flush=True)\n", false);
     finish(&s);
 }
 
 static void test_a_right_edit_that_did_not_help_is_tried_again_after_progress(void **state) {
     (void)state;
     session s = start(two_prints, GG_SAFETY_EFFECTS);
-    captured(&s, BREAKS("GB0059|print('callee')", "GB0059|print('caller')"));
+    captured(&s, BREAKS("GB0059|print('callee', flush=True)", "GB0059|print('caller', flush=True)"));
     expect(&s, "GG001");
     refuse(&s, "identical");
     expect(&s, "GG001");
-    accept(&s, BREAKS("GB0059|print('callee')"));
+    accept(&s, BREAKS("GB0059|print('callee', flush=True)"));
     expect(&s, "GG001");
     refuse(&s, "identical");
     expect_done(&s); /* nothing was mended since */
@@ -258,7 +258,7 @@ static void test_a_right_edit_that_did_not_help_is_tried_again_after_progress(vo
 static void test_nothing_improves(void **state) {
     (void)state;
     session s = start(two_prints, GG_SAFETY_EFFECTS);
-    captured(&s, BREAKS("GB0059|print('callee')", "GB0059|print('caller')"));
+    captured(&s, BREAKS("GB0059|print('callee', flush=True)", "GB0059|print('caller', flush=True)"));
     expect(&s, "GG001");
     refuse(&s, "identical");
     expect(&s, "GG001");
@@ -272,9 +272,9 @@ static void test_nothing_improves(void **state) {
 static void test_a_mended_site_uncovers_another(void **state) {
     (void)state;
     session s = start(two_prints, GG_SAFETY_EFFECTS);
-    captured(&s, BREAKS("GB0059|print('callee')"));
+    captured(&s, BREAKS("GB0059|print('callee', flush=True)"));
     expect(&s, "GG001");
-    accept(&s, BREAKS("GB0059|print('caller')")); /* the verdict's capture shows what was hidden */
+    accept(&s, BREAKS("GB0059|print('caller', flush=True)")); /* the verdict's capture shows what was hidden */
     expect(&s, "GG001");
     accept(&s, NULL);
     expect_done(&s);
@@ -283,15 +283,16 @@ static void test_a_mended_site_uncovers_another(void **state) {
 
 static void test_equal_lines_are_sites_of_their_own(void **state) {
     (void)state;
-    session s = start("import torch\n\n\ndef f(h):\n    print(1)\n    h = h * 2\n    print(1)\n    return h\n",
+    session s = start("import torch\n\n\ndef f(h):\n    print(1, flush=True)\n    h = h * 2\n    print(1, "
+                      "flush=True)\n    return h\n",
                       GG_SAFETY_EFFECTS);
-    captured(&s, BREAKS("GB0059|print(1)", "GB0059|@2print(1)"));
+    captured(&s, BREAKS("GB0059|print(1, flush=True)", "GB0059|@2print(1, flush=True)"));
     expect(&s, "GG001");
     refuse(&s, "different");
     expect(&s, "GG001"); /* the second print is not the refused one */
-    accept(&s, BREAKS("GB0059|print(1)"));
-    expect_text(&s, "h = h * 2\n    if not torch.compiler.is_compiling():\n        print(1)\n", true);
-    expect_text(&s, "def f(h):\n    print(1)\n", true);
+    accept(&s, BREAKS("GB0059|print(1, flush=True)"));
+    expect_text(&s, "h = h * 2\n    if not torch.compiler.is_compiling():\n        print(1, flush=True)\n", true);
+    expect_text(&s, "def f(h):\n    print(1, flush=True)\n", true);
     finish(&s);
 }
 
@@ -300,7 +301,7 @@ static void test_equal_lines_are_sites_of_their_own(void **state) {
 static void test_sites_of_other_files_and_without_rules_are_left(void **state) {
     (void)state;
     session s = start(two_prints, GG_SAFETY_EFFECTS);
-    json_t *e = entry(s.action.original, BREAKS("GB0059|print('callee')", "GB0007|h + 1"));
+    json_t *e = entry(s.action.original, BREAKS("GB0059|print('callee', flush=True)", "GB0007|h + 1"));
     json_t *elsewhere = json_array_get(json_object_get(json_array_get(json_object_get(e, "breaks"), 0), "stack"), 0);
     json_object_set_new(elsewhere, "file", json_string("/workspace/other.py"));
     assert_int_equal(gg_fix_captured(s.fix, &e, 1, &s.err), 0);
@@ -327,7 +328,7 @@ static void test_steps_out_of_order_are_refused(void **state) {
     (void)state;
     session s = start(two_prints, GG_SAFETY_EFFECTS);
     assert_int_equal(gg_fix_verified(s.fix, NULL, GG_STR("x"), &s.err), GG_EINTERNAL);
-    captured(&s, BREAKS("GB0059|print('callee')"));
+    captured(&s, BREAKS("GB0059|print('callee', flush=True)"));
     assert_int_equal(gg_fix_captured(s.fix, NULL, 0, &s.err), GG_EINTERNAL);
     expect(&s, "GG001");
     gg_fix_action again;
@@ -415,14 +416,14 @@ static void test_it_ends_whatever_the_worker_says(void **state) {
     (void)state;
     for (int mode = 0; mode < 4; mode++) {
         session s = start(two_prints, GG_SAFETY_EFFECTS);
-        captured(&s, BREAKS("GB0059|print('callee')", "GB0059|print('caller')"));
+        captured(&s, BREAKS("GB0059|print('callee', flush=True)", "GB0059|print('caller', flush=True)"));
         size_t steps = 0;
         for (; steps < MAX_STEP; steps++) {
             next(&s);
             if (s.action.step == GG_FIX_DONE) break;
             bool right = mode == 0 || (mode == 1 && steps % 2) || (mode == 2 && steps % 3 == 0);
             if (right)
-                accept(&s, BREAKS("GB0059|print('callee')", "GB0059|print('caller')"));
+                accept(&s, BREAKS("GB0059|print('callee', flush=True)", "GB0059|print('caller', flush=True)"));
             else
                 refuse(&s, "identical");
         }
@@ -442,9 +443,9 @@ static bool is_library(const void *data, gg_str path) {
 
 /* A break in f, and one in g of another file that f calls, in that order. */
 static json_t *caller_and_callee(const session *s, const gg_text *library) {
-    json_t *in_f = frame_at(gg_fix_text(s->fix), GG_STR("print('caller')"), PATH);
+    json_t *in_f = frame_at(gg_fix_text(s->fix), GG_STR("print('caller', flush=True)"), PATH);
     json_t *call = frame_at(gg_fix_text(s->fix), GG_STR("g(h)"), PATH);
-    json_t *in_g = frame_at(library, GG_STR("print('callee')"), LIBRARY);
+    json_t *in_g = frame_at(library, GG_STR("print('callee', flush=True)"), LIBRARY);
     json_object_set_new(in_g, "function", json_string("g"));
     return json_pack("{s:s, s:s, s:i, s:[{s:s, s:s, s:[o]}, {s:s, s:s, s:[o, o]}]}", "name", "e", "status", "breaks",
                      "graphs", 3, "breaks", "id", "GB0059", "kind", "split", "stack", in_f, "id", "GB0059", "kind",
@@ -452,8 +453,10 @@ static json_t *caller_and_callee(const session *s, const gg_text *library) {
 }
 
 static session start_with_library(gg_text **library) {
-    session s = start("from lib import g\n\n\ndef f(h):\n    print('caller')\n    return g(h)\n", GG_SAFETY_EFFECTS);
-    assert_int_equal(gg_text_new(library, GG_STR("def g(h):\n    print('callee')\n    return h + 1\n"), NULL), 0);
+    session s = start("from lib import g\n\n\ndef f(h):\n    print('caller', flush=True)\n    return g(h)\n",
+                      GG_SAFETY_EFFECTS);
+    assert_int_equal(
+        gg_text_new(library, GG_STR("def g(h):\n    print('callee', flush=True)\n    return h + 1\n"), NULL), 0);
     gg_fix_cover(s.fix, is_library, NULL);
     gg_fix_put(s.fix, GG_STR(LIBRARY), *library, *library);
     json_t *e = caller_and_callee(&s, *library);
@@ -471,7 +474,7 @@ static void test_callee_in_another_file_comes_first(void **state) {
     assert_true(s.action.original == gg_fix_file_at(s.fix, 1)->text);
     json_t *left = json_pack("{s:s, s:s, s:i, s:[{s:s, s:s, s:[o]}]}", "name", "e", "status", "breaks", "graphs", 2,
                              "breaks", "id", "GB0059", "kind", "split", "stack",
-                             frame_at(gg_fix_text(s.fix), GG_STR("print('caller')"), PATH));
+                             frame_at(gg_fix_text(s.fix), GG_STR("print('caller', flush=True)"), PATH));
     json_t *v = json_pack("{s:b, s:s, s:i, s:[{s:s, s:O, s:O, s:b}]}", "accepted", 1, "outputs", "identical",
                           "breaks_before", 2, "entries", "name", "e", "before", left, "after", left, "glued", 0);
     assert_int_equal(gg_fix_verified(s.fix, v, GG_STR_NULL, &s.err), 0);
