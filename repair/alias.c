@@ -160,3 +160,31 @@ bool gg__alias_shows(const gg_rule_input *in, TSNode statement, TSNode arm, gg_s
     sharing s = {in, gg__function(statement), {target, gg__text(in->tree, source)}};
     return !each_change(in->tree, s.function, seen_from(statement), does_not_show, &s);
 }
+
+typedef struct holder {
+    const gg_rule_input *in;
+    gg_str name;
+    uint32_t from, to;
+} holder;
+
+/* Is the name only read here, by what makes a new tensor of it? */
+static bool keeps_to_itself(TSNode node, void *data) {
+    const holder *h = data;
+    const gg_tree *tree = h->in->tree;
+    if (!gg_node_is(node, "identifier") || !gg_str_equal(gg__text(tree, node), h->name)) return true;
+    if (ts_node_start_byte(node) < h->from || ts_node_start_byte(node) >= h->to) return true;
+    TSNode parent = gg__parent(node);
+    while (gg_node_is(parent, "parenthesized_expression")) parent = gg__parent(parent);
+    if (gg_node_is(parent, "keyword_argument") && ts_node_eq(gg__field(parent, "name"), node)) return true;
+    if (gg_node_is(parent, "attribute"))
+        return ts_node_eq(gg__field(parent, "attribute"), node) ||
+               (gg_node_is(gg__parent(parent), "call") && gg__is_operation(h->in, gg__parent(parent)));
+    return gg_node_is(parent, "binary_operator") || gg_node_is(parent, "comparison_operator");
+}
+
+bool gg__owns(const gg_rule_input *in, TSNode statement, gg_str name) {
+    TSNode value = value_at(in->tree, statement, name), function = gg__function(statement);
+    if (ts_node_is_null(value) || !is_new(value) || !gg_node_is(function, "function_definition")) return false;
+    holder h = {in, name, ts_node_end_byte(value), ts_node_start_byte(statement)};
+    return gg__visit(function, keeps_to_itself, &h);
+}

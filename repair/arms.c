@@ -119,6 +119,30 @@ static bool assign(gg__select *s, gg__arm *arm, gg_str name, TSNode right) {
     return bind(arm, out);
 }
 
+/* `y += 1` is `y = y + 1` where no other name has the tensor. */
+static bool augment(gg__select *s, gg__arm *arm, TSNode node) {
+    TSNode left = gg__field(node, "left"), right = gg__field(node, "right");
+    gg_str op = gg__text(s->in->tree, gg__field(node, "operator")), name = gg__text(s->in->tree, left);
+    if (!gg_node_is(left, "identifier") || op.len < 2) return false;
+    op = gg_str_slice(op, 0, op.len - 1);
+    gg__meta old = gg__infer_in(s, arm, left), m = gg__arithmetic(op, old, gg__infer_in(s, arm, right));
+    bool number = gg__is_number(old) && gg__is_number(m), own = find(arm, name) != NULL;
+    for (size_t i = 0; i < arm->count; i++)
+        own = own && (arm->items[i].meta.fresh || gg__is_number(arm->items[i].meta));
+    if (!number) {
+        if (!find(arm, name)) own = arm->count == 0 && gg__owns(s->in, s->statement, name);
+        m.layout = old.layout;
+        if (!own || !gg__same_tensor(old, m) || !gg__selectable(s, m)) return false;
+    }
+    gg__binding out = {.name = name, .meta = m, .pending = true};
+    uint64_t more;
+    gg_str a = gg__text_reading(s, arm, left, &out.reads), b = gg__text_reading(s, arm, right, &more);
+    out.reads |= more;
+    b = gg__closed(s, b, right);
+    out.text = gg_arena_printf(s->arena, "%.*s %.*s %.*s", GG_STR_ARG(a), GG_STR_ARG(op), GG_STR_ARG(b));
+    return bind(arm, out);
+}
+
 static bool select_chain(gg__select *s, gg__arm *arm, TSNode node, const gg__test *given, uint32_t clause,
                          TSNode fallback, uint32_t depth);
 
@@ -132,6 +156,8 @@ static bool run_block(gg__select *s, gg__arm *arm, TSNode block, TSNode fallback
         if (!ts_node_is_null(assignment)) {
             gg_str name = gg__text(s->in->tree, gg__field(assignment, "left"));
             if (!assign(s, arm, name, gg__field(assignment, "right"))) return false;
+        } else if (gg_node_is(gg__child(statement, 0), "augmented_assignment")) {
+            if (!augment(s, arm, gg__child(statement, 0))) return false;
         } else if (gg_node_is(statement, "return_statement") && gg__child_count(statement) == 1) {
             if (!assign(s, arm, GG_STR(RETURNED), gg__child(statement, 0))) return false;
             over = true;
@@ -162,7 +188,7 @@ static bool value_in(gg__select *s, gg__arm *arm, gg__arm *before, gg_str name, 
     }
     if (!gg__bound_before(s->in->tree, s->statement, name) || ts_node_is_null(sample)) return false;
     gg__meta m = gg__infer(s->in, sample);
-    if (gg__alias_shows(s->in, s->statement, sample, name)) return false;
+    if (!gg__owns(s->in, s->statement, name) && gg__alias_shows(s->in, s->statement, sample, name)) return false;
     *out = (gg__binding){.name = name, .text = name, .meta = m, .reads = gg__outer(s, name)};
     return true;
 }

@@ -217,6 +217,51 @@ bool gg__test_of(gg__select *s, gg__arm *arm, TSNode node, gg__test *out) {
     return test_of(s, arm, node, 0, out);
 }
 
+/* ---- random draws ------------------------------------------------------------------------------------------------------------ */
+
+/* torch.rand(1), torch.rand([]): one number, at a device. */
+static bool is_draw(const gg_tree *tree, TSNode call, bool *zero_d) {
+    static const char *const none[] = {"[]", "()"}, *const one[] = {"1", "(1,)", "[1]"};
+    TSNode function = gg__field(call, "function"), arguments = gg__field(call, "arguments");
+    if (!gg__refers_to(tree, function, "torch.rand") && !gg__refers_to(tree, function, "torch.randn")) return false;
+    if (gg__child_count(arguments) == 2) {
+        TSNode option = gg__child(arguments, 1);
+        bool device = gg_node_is(option, "keyword_argument") && gg_node_is(gg__field(option, "value"), "attribute") &&
+                      gg_str_is(gg__text(tree, gg__field(option, "name")), "device");
+        if (!device) return false;
+    } else if (gg__child_count(arguments) != 1) {
+        return false;
+    }
+    gg_str size = gg__text(tree, gg__child(arguments, 0));
+    *zero_d = gg_str_is(size, none[0]) || gg_str_is(size, none[1]);
+    return *zero_d || gg_str_is(size, one[0]) || gg_str_is(size, one[1]) || gg_str_is(size, one[2]);
+}
+
+bool gg__test_drawn(gg__select *s, TSNode node, gg__test *out) {
+    const gg_tree *tree = s->in->tree;
+    node = gg__strip_parentheses(node);
+    TSNode left = gg__strip_parentheses(gg__child(node, 0)), right = gg__child(node, 1);
+    if (!gg_node_is(node, "comparison_operator") || gg__child_count(node) != 2 || !gg_node_is(left, "call"))
+        return false;
+    gg_str op = gg__text(tree, ts_node_child(node, 1));
+    gg__meta number = gg__infer(s->in, right);
+    bool zero_d, taken = false, counted = number.sort == GG__SCALAR_INT || number.sort == GG__SCALAR_FLOAT;
+    TSNode function = gg__field(left, "function");
+    if (gg_node_is(function, "attribute") && gg_str_is(gg__text(tree, gg__field(function, "attribute")), "item") &&
+        gg__child_count(gg__field(left, "arguments")) == 0) {
+        left = gg__field(function, "object");
+        taken = true; /* Python compares doubles */
+    }
+    if (!is_order(op) || !counted || !is_draw(tree, left, &zero_d)) return false;
+    gg_str draw = gg__text(tree, left), value = gg__text(tree, right);
+    out->text =
+        gg_arena_printf(s->arena, "%s%.*s%s %.*s %.*s%s", zero_d ? "" : "(", GG_STR_ARG(draw), taken ? ".double()" : "",
+                        GG_STR_ARG(op), GG_STR_ARG(value), zero_d ? "" : ").squeeze()");
+    out->negated = false;
+    out->atom = !zero_d;
+    return true;
+}
+
 /* ---- flags of Python's ----------------------------------------------------------------------------------------------------------- */
 
 /* The operands of `a and b and c`; 0 when there are too many. */
@@ -264,7 +309,8 @@ bool gg__split_condition(gg__select *s, TSNode condition, gg_str *flags, gg__tes
             add_flag(s, flags, operands[i]);
             continue;
         }
-        if (!gg__test_of(s, NULL, operands[i], &one)) return false;
+        bool last = i + 1 == count && test->text.len == 0;
+        if (!gg__test_of(s, NULL, operands[i], &one) && !(last && gg__test_drawn(s, operands[i], &one))) return false;
         if (test->text.len == 0) {
             *test = one;
             continue;

@@ -60,6 +60,8 @@ typedef struct gg__test {
 
 /* The condition as a tensor: `and`, `or`, `not` of 0-d tensors, chained comparisons, any(), all(), bool(), torch.is_nonzero(), `.item()`. */
 bool gg__test_of(gg__select *s, gg__arm *arm, TSNode node, gg__test *out);
+/* `torch.rand(1) < p`, as the whole condition: drawn exactly once, whichever arm is taken. */
+bool gg__test_drawn(gg__select *s, TSNode node, gg__test *out);
 gg_str gg__test_text(gg__select *s, gg__test test); /* with the negation in it */
 /* `flag and t`: what is in front of the site is Python's; it was asked first and is so then.  Behind it may be flags, which change nothing, and
  * tensors.  The flags are left as a condition of Python's. */

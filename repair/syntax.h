@@ -132,6 +132,8 @@ bool gg__is_operation(const gg_rule_input *in,
 /* Does it show when `target` (a name, or empty) and the name the arm consists of are no longer the same tensor, because one is changed in
  * place in the function, as far as syntax tells? */
 bool gg__alias_shows(const gg_rule_input *in, TSNode statement, TSNode arm, gg_str target);
+/* Does nobody else hold the tensor of the name when the statement begins?  It was made by arithmetic before it, in the same block. */
+bool gg__owns(const gg_rule_input *in, TSNode statement, gg_str name);
 bool gg__same_tensor(gg__meta a, gg__meta b); /* equal dtype, shape and strides */
 bool gg__is_condition(gg__meta m);            /* a 0-d bool tensor */
 

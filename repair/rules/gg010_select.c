@@ -65,7 +65,8 @@ static bool look(gg__select *s, plan *p, gg__arm *arm) {
     s->finite = gg__asks_finiteness(s->in->tree, condition);
     if (!gg__visit(gg__function(p->node), is_not_declared, NULL) || !gg__visit(p->node, comments_are_between, NULL))
         return false;
-    if (!gg__test_of(s, NULL, condition, &p->test) && !gg__split_condition(s, condition, &p->flags, &p->test))
+    if (!gg__test_of(s, NULL, condition, &p->test) && !gg__test_drawn(s, condition, &p->test) &&
+        !gg__split_condition(s, condition, &p->flags, &p->test))
         return false;
     if (p->flags.len && has_alternative(p->node, "elif_clause")) return false;
     return gg__select_if(s, arm, p->node, &p->test, p->fallback);
