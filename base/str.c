@@ -5,32 +5,11 @@
 
 #include "base/mem.h"
 
-gg_str gg_str_from(const char *z) {
-    return z ? (gg_str){z, strlen(z)} : GG_STR_NULL;
-}
-
-bool gg_str_equal(gg_str a, gg_str b) {
-    return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
-}
-
-bool gg_str_is(gg_str a, const char *z) {
-    if (a.len && z && *z != a.ptr[0]) return false; /* most often, and quickly */
-    return gg_str_equal(a, gg_str_from(z));
-}
-
 int gg_str_compare(gg_str a, gg_str b) {
     size_t shared = a.len < b.len ? a.len : b.len;
     int order = shared ? memcmp(a.ptr, b.ptr, shared) : 0;
     if (order != 0) return order;
     return (a.len > b.len) - (a.len < b.len);
-}
-
-bool gg_str_starts_with(gg_str s, gg_str prefix) {
-    return s.len >= prefix.len && gg_str_equal((gg_str){s.ptr, prefix.len}, prefix);
-}
-
-bool gg_str_ends_with(gg_str s, gg_str suffix) {
-    return s.len >= suffix.len && gg_str_equal(gg_str_slice(s, s.len - suffix.len, s.len), suffix);
 }
 
 size_t gg_str_find(gg_str s, gg_str part, size_t from) {

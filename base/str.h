@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 typedef struct gg_str {
     const char *ptr; /* may be NULL only when len is 0 */
@@ -16,12 +17,31 @@ typedef struct gg_str {
 /* For printf: "%.*s", GG_STR_ARG(s) */
 #define GG_STR_ARG(s) (int)(s).len, ((s).ptr ? (s).ptr : "")
 
-gg_str gg_str_from(const char *z); /* borrows; NULL gives the empty slice */
-bool gg_str_equal(gg_str a, gg_str b);
-bool gg_str_is(gg_str a, const char *z);
+/* Here, so that what is compared with a literal costs no call: predictions and rules ask for names all the time. */
+static inline gg_str gg_str_from(const char *z) { /* borrows; NULL gives the empty slice */
+    gg_str s = {z, z ? strlen(z) : 0};
+    return s;
+}
+
+static inline bool gg_str_equal(gg_str a, gg_str b) {
+    return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
+}
+
+static inline bool gg_str_is(gg_str a, const char *z) {
+    if (a.len && z && *z != a.ptr[0]) return false; /* most often, and quickly */
+    return gg_str_equal(a, gg_str_from(z));
+}
+
+static inline bool gg_str_starts_with(gg_str s, gg_str prefix) {
+    return s.len >= prefix.len && (prefix.len == 0 || memcmp(s.ptr, prefix.ptr, prefix.len) == 0);
+}
+
+static inline bool gg_str_ends_with(gg_str s, gg_str suffix) {
+    return s.len >= suffix.len &&
+           (suffix.len == 0 || memcmp(s.ptr + (s.len - suffix.len), suffix.ptr, suffix.len) == 0);
+}
+
 int gg_str_compare(gg_str a, gg_str b); /* as memcmp, shorter first */
-bool gg_str_starts_with(gg_str s, gg_str prefix);
-bool gg_str_ends_with(gg_str s, gg_str suffix);
 bool gg_str_contains(gg_str s, gg_str part);
 gg_str gg_str_slice(gg_str s, size_t start, size_t end); /* clamps both */
 gg_str gg_str_trim(gg_str s);                            /* ASCII white space, both ends */
