@@ -92,10 +92,10 @@ static bool read_parameter(gg__walk *w, TSNode node, parameter *out) {
     gg__node type = gg__node_of(node);
     out->type = GG_STR_NULL;
     if (type == GG__NODE_typed_parameter || type == GG__NODE_typed_default_parameter)
-        out->type = gg__text_of(w, GG__FIELD(node, type));
+        out->type = gg__text_of(w, GG__FIELD(w, node, type));
     if (type == GG__NODE_default_parameter || type == GG__NODE_typed_default_parameter) {
-        out->name = GG__FIELD(node, name);
-        out->given = GG__FIELD(node, value);
+        out->name = GG__FIELD(w, node, name);
+        out->given = GG__FIELD(w, node, value);
     } else if (type == GG__NODE_typed_parameter) {
         out->name = ts_node_named_child(node, 0);
     }
@@ -117,7 +117,7 @@ static gg__value default_of(gg__walk *w, const gg__value *function, TSNode node)
 }
 
 static void bind_parameters(gg__walk *w, const gg__value *function, const gg__call *call, gg__scope *scope) {
-    gg__nodes nodes = gg__children(GG__FIELD(function->node, parameters), w->arena);
+    gg__nodes nodes = gg__children(w->syntax, GG__FIELD(w, function->node, parameters));
     uint32_t position = 0, own = 0;
     for (uint32_t i = 0; i < nodes.len; i++) {
         parameter p;
@@ -174,7 +174,7 @@ static bool is_running(gg__walk *w, TSNode definition) {
 
 static bool is_generator(gg__walk *w, TSNode node, unsigned depth) {
     if (depth > 200) return false;
-    gg__nodes parts = gg__children(node, w->arena);
+    gg__nodes parts = gg__children(w->syntax, node);
     for (uint32_t i = 0; i < parts.len; i++) {
         gg__node type = gg__node_of(parts.items[i]);
         if (type == GG__NODE_yield) return true;
@@ -192,9 +192,9 @@ static gg__value walk_call(gg__walk *w, const gg__value *function, gg__frame *fr
     if (w->depth > w->deepest_call) w->deepest_call = w->depth;
     gg__value result;
     if (gg__node_of(function->node) == GG__NODE_lambda) {
-        result = gg__eval(w, GG__FIELD(function->node, body));
+        result = gg__eval(w, GG__FIELD(w, function->node, body));
     } else {
-        bool falls = gg__walk_block(w, GG__FIELD(function->node, body)) == GG__FALLS;
+        bool falls = gg__walk_block(w, GG__FIELD(w, function->node, body)) == GG__FALLS;
         result = frame->returned ? frame->result : gg__of_kind(GG__NONE);
         if (falls && frame->returned) result = gg__join(result, gg__of_kind(GG__NONE));
     }
@@ -202,7 +202,7 @@ static gg__value walk_call(gg__walk *w, const gg__value *function, gg__frame *fr
     w->frame = frame->caller;
     w->guard = outer;
     if (gg__node_of(function->node) == GG__NODE_lambda) return result;
-    TSNode body = GG__FIELD(function->node, body);
+    TSNode body = GG__FIELD(w, function->node, body);
     bool generator = gg_str_contains(gg__text_of(w, body), GG_STR("yield")) && is_generator(w, body, 0);
     return generator ? gg__of_kind(GG__SEQUENCE) : result;
 }
@@ -214,7 +214,7 @@ gg__value gg__call_function(gg__walk *w, const gg__value *function, const gg__ca
     gg__frame frame = {
         .caller = w->frame, .definition = function->node, .guard = w->guard, .depth = w->frame->depth + 1};
     frame.scope = gg__scope_new(w, function->scope ? function->scope : w->module);
-    frame.unit = gg__unit_of(w, GG__FIELD(function->node, body));
+    frame.unit = gg__unit_of(w, GG__FIELD(w, function->node, body));
     if (function->self && function->self->kind == GG__INSTANCE) frame.self = function->self->object;
     bind_parameters(w, function, call, frame.scope);
     gg__record record;
@@ -251,8 +251,8 @@ static gg__value super_method(gg__walk *w, gg_str name) {
     TSNode here = gg_node_ancestor(w->frame->definition, "class_definition");
     if (ts_node_is_null(here)) return gg__of_kind(GG__UNKNOWN);
     gg__touch(w, here);
-    TSNode bases = GG__FIELD(here, superclasses);
-    gg__nodes parts = gg__children(bases, w->arena);
+    TSNode bases = GG__FIELD(w, here, superclasses);
+    gg__nodes parts = gg__children(w->syntax, bases);
     for (uint32_t i = 0; i < parts.len; i++) {
         w->quiet++;
         gg__value base = gg__eval(w, parts.items[i]);
@@ -267,9 +267,9 @@ static gg__value super_method(gg__walk *w, gg_str name) {
 
 static gg__value eval_callee(gg__walk *w, TSNode node) {
     if (gg__node_of(node) == GG__NODE_attribute) {
-        TSNode object = GG__FIELD(node, object);
-        gg_str name = gg__text_of(w, GG__FIELD(node, attribute));
-        if (gg__node_of(object) == GG__NODE_call && gg_str_is(gg__text_of(w, GG__FIELD(object, function)), "super"))
+        TSNode object = GG__FIELD(w, node, object);
+        gg_str name = gg__text_of(w, GG__FIELD(w, node, attribute));
+        if (gg__node_of(object) == GG__NODE_call && gg_str_is(gg__text_of(w, GG__FIELD(w, object, function)), "super"))
             return super_method(w, name);
         gg__value value = gg__eval(w, object);
         if (gg__is_tensors_own(name)) gg__confirm(&value);
@@ -281,7 +281,7 @@ static gg__value eval_callee(gg__walk *w, TSNode node) {
 
 /* list.append and the like change what the list is known to hold. */
 static void note_growth(gg__walk *w, const gg__call *call) {
-    TSNode object = GG__FIELD(GG__FIELD(call->node, function), object);
+    TSNode object = GG__FIELD(w, GG__FIELD(w, call->node, function), object);
     if (gg__node_of(object) != GG__NODE_identifier) return;
     gg_str name = gg__text_of(w, object);
     const gg__value *known = gg__scope_find(w, w->frame->scope, name);
@@ -317,28 +317,28 @@ gg__value gg__call_value(gg__walk *w, gg__call *call) {
 }
 
 gg__value gg__eval_call(gg__walk *w, TSNode node) {
-    gg__call call = {.node = node, .callee = eval_callee(w, GG__FIELD(node, function))};
-    TSNode list = GG__FIELD(node, arguments);
+    gg__call call = {.node = node, .callee = eval_callee(w, GG__FIELD(w, node, function))};
+    TSNode list = GG__FIELD(w, node, arguments);
     if (gg__node_of(list) == GG__NODE_generator_expression) {
         gg__argument *only = GG_ARENA_NEW(w->arena, gg__argument);
         *only = (gg__argument){.node = list, .value = gg__eval(w, list)};
         call.arguments = only;
         call.count = 1;
     } else {
-        gg__nodes parts = gg__children(list, w->arena);
+        gg__nodes parts = gg__children(w->syntax, list);
         gg__argument *arguments = GG_ARENA_ARRAY(w->arena, gg__argument, parts.len + 1);
         for (uint32_t i = 0; i < parts.len; i++) {
             gg__node type = gg__node_of(parts.items[i]);
             bool splat = type == GG__NODE_list_splat || type == GG__NODE_dictionary_splat,
                  named = type == GG__NODE_keyword_argument;
             TSNode value = splat   ? ts_node_named_child(parts.items[i], 0)
-                           : named ? GG__FIELD(parts.items[i], value)
+                           : named ? GG__FIELD(w, parts.items[i], value)
                                    : parts.items[i];
             gg__value known = gg__eval(w, value);
             call.splat = call.splat || splat;
             if (splat) continue;
             arguments[call.count++] =
-                (gg__argument){.name = named ? gg__text_of(w, GG__FIELD(parts.items[i], name)) : GG_STR_NULL,
+                (gg__argument){.name = named ? gg__text_of(w, GG__FIELD(w, parts.items[i], name)) : GG_STR_NULL,
                                .node = value,
                                .value = known};
         }

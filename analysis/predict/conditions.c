@@ -8,7 +8,7 @@ void gg__ask_truth(gg__walk *w, TSNode node, const gg__value *value) {
 static gg__truth eval_condition(gg__walk *w, TSNode node);
 
 static bool is_and(gg__walk *w, TSNode node) {
-    return gg_str_is(gg__text_of(w, GG__FIELD(node, operator)), "and");
+    return gg_str_is(gg__text_of(w, GG__FIELD(w, node, operator)), "and");
 }
 
 /* What the right side of `and` or `or` is evaluated under, where the left one does not decide. */
@@ -19,7 +19,7 @@ typedef struct right_side {
 } right_side;
 
 static void enter_right(gg__walk *w, TSNode node, gg__truth left, right_side *right) {
-    TSNode left_node = GG__FIELD(node, left);
+    TSNode left_node = GG__FIELD(w, node, left);
     bool holds = is_and(w, node);
     *right = (right_side){.guard = {.text = gg__node_words(w, left_node),
                                     .negated = !holds,
@@ -40,11 +40,11 @@ static void leave_right(gg__walk *w, const right_side *right) {
 
 static gg__truth eval_boolean(gg__walk *w, TSNode node) {
     gg__truth deciding = is_and(w, node) ? GG__FALSE : GG__TRUE;
-    gg__truth left = gg__eval_condition(w, GG__FIELD(node, left)), usual = w->usual;
+    gg__truth left = gg__eval_condition(w, GG__FIELD(w, node, left)), usual = w->usual;
     if (left == deciding) return left;
     right_side side;
     enter_right(w, node, left, &side);
-    gg__truth right = gg__eval_condition(w, GG__FIELD(node, right));
+    gg__truth right = gg__eval_condition(w, GG__FIELD(w, node, right));
     leave_right(w, &side);
     if (usual == deciding || (usual == GG__MAYBE && w->usual != deciding)) w->usual = usual;
     return left != GG__MAYBE || right == deciding ? right : GG__MAYBE;
@@ -67,7 +67,7 @@ static gg__truth eval_condition(gg__walk *w, TSNode node) {
     case GG__NODE_parenthesized_expression:
         return gg__eval_condition(w, ts_node_named_child(node, 0));
     case GG__NODE_not_operator: {
-        gg__truth truth = gg__eval_condition(w, GG__FIELD(node, argument));
+        gg__truth truth = gg__eval_condition(w, GG__FIELD(w, node, argument));
         w->usual = gg__not(w->usual);
         return gg__not(truth);
     }
@@ -100,7 +100,7 @@ static void narrow_none(gg__value *value, bool is_none) {
 static bool is_none_test(gg__walk *w, TSNode node, TSNode *subject, bool *positive) {
     if (gg__node_of(node) != GG__NODE_comparison_operator || ts_node_named_child_count(node) != 2) return false;
     TSNode right = ts_node_named_child(node, 1);
-    gg_str op = gg__text_of(w, GG__FIELD(node, operators));
+    gg_str op = gg__text_of(w, GG__FIELD(w, node, operators));
     if (gg__node_of(right) != GG__NODE_none) return false;
     *subject = ts_node_named_child(node, 0);
     *positive = gg_str_is(op, "is") || gg_str_is(op, "==");
@@ -115,12 +115,12 @@ void gg__narrow(gg__walk *w, TSNode node, bool holds) {
         gg__narrow(w, ts_node_named_child(node, 0), holds);
         return;
     case GG__NODE_not_operator:
-        gg__narrow(w, GG__FIELD(node, argument), !holds);
+        gg__narrow(w, GG__FIELD(w, node, argument), !holds);
         return;
     case GG__NODE_boolean_operator:
-        if (gg_str_is(gg__text_of(w, GG__FIELD(node, operator)), "and") != holds) return;
-        gg__narrow(w, GG__FIELD(node, left), holds);
-        gg__narrow(w, GG__FIELD(node, right), holds);
+        if (gg_str_is(gg__text_of(w, GG__FIELD(w, node, operator)), "and") != holds) return;
+        gg__narrow(w, GG__FIELD(w, node, left), holds);
+        gg__narrow(w, GG__FIELD(w, node, right), holds);
         return;
     case GG__NODE_comparison_operator:
         if (is_none_test(w, node, &subject, &positive)) {
@@ -134,8 +134,8 @@ void gg__narrow(gg__walk *w, TSNode node, bool holds) {
         return;
     }
     case GG__NODE_call: { /* isinstance(x, torch.Tensor) */
-        gg__nodes arguments = gg__children(GG__FIELD(node, arguments), w->arena);
-        if (!gg_str_is(gg__text_of(w, GG__FIELD(node, function)), "isinstance") || arguments.len != 2) return;
+        gg__nodes arguments = gg__children(w->syntax, GG__FIELD(w, node, arguments));
+        if (!gg_str_is(gg__text_of(w, GG__FIELD(w, node, function)), "isinstance") || arguments.len != 2) return;
         gg__value *value = named(w, arguments.items[0]);
         w->quiet++;
         gg__value type = gg__eval(w, arguments.items[1]);
@@ -153,7 +153,7 @@ void gg__narrow(gg__walk *w, TSNode node, bool holds) {
 /* ---- as values ------------------------------------------------------------------------------------------------------------ */
 
 gg__value gg__eval_ternary(gg__walk *w, TSNode node) {
-    gg__nodes parts = gg__children(node, w->arena);
+    gg__nodes parts = gg__children(w->syntax, node);
     if (parts.len != 3) return gg__of_kind(GG__UNKNOWN);
     TSNode condition = parts.items[1];
     gg__truth known = gg__eval_condition(w, condition);
@@ -179,14 +179,14 @@ gg__value gg__eval_ternary(gg__walk *w, TSNode node) {
 /* `a or b` as a value: one of the two. */
 gg__value gg__eval_boolean(gg__walk *w, TSNode node) {
     bool both = is_and(w, node);
-    gg__value left = gg__eval(w, GG__FIELD(node, left));
-    gg__ask_truth(w, GG__FIELD(node, left), &left);
+    gg__value left = gg__eval(w, GG__FIELD(w, node, left));
+    gg__ask_truth(w, GG__FIELD(w, node, left), &left);
     w->usual = gg__usual_of(&left);
     gg__truth truth = gg__truth_of(&left);
     if (truth == (both ? GG__FALSE : GG__TRUE)) return left;
     right_side side;
     enter_right(w, node, truth, &side);
-    gg__value right = gg__eval(w, GG__FIELD(node, right));
+    gg__value right = gg__eval(w, GG__FIELD(w, node, right));
     leave_right(w, &side);
     if (truth != GG__MAYBE) return right;
     if (!both) left.maybe_none = left.absent = false; /* what is None is not chosen */

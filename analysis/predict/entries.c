@@ -120,7 +120,7 @@ static void walk_function(gg__walk *w, const gg__value *value) {
     TSNode parent = ts_node_parent(value->node);
     gg__touch(w, parent);
     if (gg__node_of(parent) != GG__NODE_decorated_definition) return;
-    gg__nodes parts = gg__children(parent, w->arena);
+    gg__nodes parts = gg__children(w->syntax, parent);
     bool compiled = false;
     for (uint32_t k = 0; k < parts.len; k++)
         compiled = compiled || gg_str_starts_with(gg__text_of(w, parts.items[k]), GG_STR("@torch.compile"));

@@ -11,7 +11,7 @@ bool gg__may_go_on(gg__walk *w) {
 /* ---- displays, comprehensions -------------------------------------------------------------------------------------------- */
 
 static gg__value eval_display(gg__walk *w, TSNode node) {
-    gg__nodes parts = gg__children(node, w->arena);
+    gg__nodes parts = gg__children(w->syntax, node);
     gg__value *items = GG_ARENA_ARRAY(w->arena, gg__value, parts.len + 1);
     gg__value out = gg__of_kind(GG__SEQUENCE);
     bool known = true;
@@ -32,7 +32,7 @@ static gg__value eval_display(gg__walk *w, TSNode node) {
 }
 
 static gg__value eval_dictionary(gg__walk *w, TSNode node) {
-    gg__nodes parts = gg__children(node, w->arena);
+    gg__nodes parts = gg__children(w->syntax, node);
     gg__value out = gg__of_kind(GG__MAPPING);
     for (uint32_t i = 0; i < parts.len; i++) {
         if (gg__node_of(parts.items[i]) != GG__NODE_pair) {
@@ -40,8 +40,8 @@ static gg__value eval_dictionary(gg__walk *w, TSNode node) {
             out.of = gg__keep(w, gg__of_kind(GG__UNKNOWN));
             continue;
         }
-        (void)gg__eval(w, GG__FIELD(parts.items[i], key));
-        gg__value value = gg__eval(w, GG__FIELD(parts.items[i], value));
+        (void)gg__eval(w, GG__FIELD(w, parts.items[i], key));
+        gg__value value = gg__eval(w, GG__FIELD(w, parts.items[i], value));
         out.of = gg__keep(w, out.of ? gg__join(*out.of, value) : value);
     }
     out.truth = parts.len ? GG__MAYBE : GG__FALSE;
@@ -71,15 +71,15 @@ gg__value gg__element_of(const gg__value *iterable) {
 static gg__value eval_comprehension(gg__walk *w, TSNode node) {
     gg__scope *before = w->frame->scope;
     w->frame->scope = gg__scope_copy(w, before);
-    gg__nodes parts = gg__children(node, w->arena);
+    gg__nodes parts = gg__children(w->syntax, node);
     const gg__guard *outer = w->guard;
     bool runs = true;
     for (uint32_t i = 0; i < parts.len; i++) {
         gg__node type = gg__node_of(parts.items[i]);
         if (type == GG__NODE_for_in_clause) {
-            gg__value iterable = gg__eval(w, GG__FIELD(parts.items[i], right));
+            gg__value iterable = gg__eval(w, GG__FIELD(w, parts.items[i], right));
             runs = runs && (gg__truth_of(&iterable) == GG__TRUE || iterable.kind == GG__TENSOR);
-            gg__bind(w, GG__FIELD(parts.items[i], left), gg__element_of(&iterable));
+            gg__bind(w, GG__FIELD(w, parts.items[i], left), gg__element_of(&iterable));
         } else if (type == GG__NODE_if_clause) {
             gg__truth truth = gg__eval_condition(w, ts_node_named_child(parts.items[i], 0));
             runs = runs && truth == GG__TRUE;
@@ -87,11 +87,11 @@ static gg__value eval_comprehension(gg__walk *w, TSNode node) {
     }
     gg__guard guard = {.text = GG_STR("the comprehension has elements"), .unlikely = outer && outer->unlikely};
     if (!runs) w->guard = &guard;
-    TSNode body = GG__FIELD(node, body);
+    TSNode body = GG__FIELD(w, node, body);
     gg__value element;
     if (gg__node_of(body) == GG__NODE_pair) {
-        (void)gg__eval(w, GG__FIELD(body, key));
-        element = gg__eval(w, GG__FIELD(body, value));
+        (void)gg__eval(w, GG__FIELD(w, body, key));
+        element = gg__eval(w, GG__FIELD(w, body, value));
     } else {
         element = gg__eval(w, body);
     }
@@ -106,8 +106,8 @@ static gg__value eval_comprehension(gg__walk *w, TSNode node) {
 /* ---- the others ------------------------------------------------------------------------------------------------------------ */
 
 static gg__value eval_subscript(gg__walk *w, TSNode node) {
-    gg__value object = gg__eval(w, GG__FIELD(node, value));
-    gg__nodes parts = gg__children(node, w->arena);
+    gg__value object = gg__eval(w, GG__FIELD(w, node, value));
+    gg__nodes parts = gg__children(w->syntax, node);
     gg__value index = gg__of_kind(GG__UNKNOWN);
     for (uint32_t i = 1; i < parts.len; i++) {
         index = gg__eval(w, parts.items[i]);
@@ -142,18 +142,18 @@ static gg__value eval_subscript(gg__walk *w, TSNode node) {
 }
 
 static void eval_all(gg__walk *w, TSNode node) {
-    gg__nodes parts = gg__children(node, w->arena);
+    gg__nodes parts = gg__children(w->syntax, node);
     for (uint32_t i = 0; i < parts.len; i++) (void)gg__eval(w, parts.items[i]);
 }
 
 /* f"{tensor}" is text that only the run knows. */
 static gg__value eval_string(gg__walk *w, TSNode node) {
     gg__value out = gg__of_kind(GG__STRING);
-    gg__nodes parts = gg__children(node, w->arena);
+    gg__nodes parts = gg__children(w->syntax, node);
     for (uint32_t i = 0; i < parts.len; i++) {
         gg__node type = gg__node_of(parts.items[i]);
         if (type == GG__NODE_interpolation) {
-            gg__value value = gg__eval(w, GG__FIELD(parts.items[i], expression));
+            gg__value value = gg__eval(w, GG__FIELD(w, parts.items[i], expression));
             out.from_data = out.from_data || gg__is_tensor(&value);
         } else if (type == GG__NODE_string) {
             out.from_data = eval_string(w, parts.items[i]).from_data || out.from_data;
@@ -163,8 +163,8 @@ static gg__value eval_string(gg__walk *w, TSNode node) {
 }
 
 static gg__value eval_unary(gg__walk *w, TSNode node) {
-    gg__value value = gg__eval(w, GG__FIELD(node, argument));
-    if (value.constant && gg_str_is(gg__text_of(w, GG__FIELD(node, operator)), "-")) value.integer = -value.integer;
+    gg__value value = gg__eval(w, GG__FIELD(w, node, argument));
+    if (value.constant && gg_str_is(gg__text_of(w, GG__FIELD(w, node, operator)), "-")) value.integer = -value.integer;
     value.input = false;
     value.maybe_none = false;
     return value;
@@ -192,16 +192,16 @@ static gg__value eval_name(gg__walk *w, TSNode node) {
 }
 
 static gg__value eval_attribute(gg__walk *w, TSNode node) {
-    gg__value object = gg__eval(w, GG__FIELD(node, object));
-    gg_str name = gg__text_of(w, GG__FIELD(node, attribute));
+    gg__value object = gg__eval(w, GG__FIELD(w, node, object));
+    gg_str name = gg__text_of(w, GG__FIELD(w, node, attribute));
     if (gg__is_tensors_own(name)) gg__confirm(&object);
     GG__TELL(on_attribute, w, node, &object, name);
     return gg__attribute_of(w, &object, name);
 }
 
 static gg__value eval_named(gg__walk *w, TSNode node) {
-    gg__value value = gg__eval(w, GG__FIELD(node, value));
-    gg__bind(w, GG__FIELD(node, name), value);
+    gg__value value = gg__eval(w, GG__FIELD(w, node, value));
+    gg__bind(w, GG__FIELD(w, node, name), value);
     return value;
 }
 
@@ -232,7 +232,7 @@ static gg__value eval_yield(gg__walk *w, TSNode node) {
 }
 
 static gg__value eval_interpolation(gg__walk *w, TSNode node) {
-    (void)gg__eval(w, GG__FIELD(node, expression));
+    (void)gg__eval(w, GG__FIELD(w, node, expression));
     return gg__of_kind(GG__STRING);
 }
 

@@ -50,7 +50,7 @@ typedef struct gg__memo {
     GG_LIST(gg__scope *) changed;
     unsigned tellings;
     unsigned replayed; /* steps of this piece that were not taken */
-    bool off; /* a value of the module's was changed: until the piece ends */
+    bool off;          /* a value of the module's was changed: until the piece ends */
 } gg__memo;
 
 void gg__memo_clear(gg__memo *memo);

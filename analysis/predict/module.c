@@ -9,8 +9,8 @@ static void import_name(gg__walk *w, gg_str prefix, TSNode node) {
     TSNode name = node;
     gg_str alias = GG_STR_NULL;
     if (gg__node_of(node) == GG__NODE_aliased_import) {
-        name = GG__FIELD(node, name);
-        alias = gg__text_of(w, GG__FIELD(node, alias));
+        name = GG__FIELD(w, node, name);
+        alias = gg__text_of(w, GG__FIELD(w, node, alias));
     }
     gg_str path = gg__text_of(w, name);
     if (prefix.len) {
@@ -25,9 +25,9 @@ static void import_name(gg__walk *w, gg_str prefix, TSNode node) {
 
 void gg__walk_import(gg__walk *w, TSNode statement) {
     gg_str prefix = GG_STR_NULL;
-    TSNode from = GG__FIELD(statement, module_name);
+    TSNode from = GG__FIELD(w, statement, module_name);
     if (!ts_node_is_null(from)) prefix = gg__text_of(w, from);
-    gg__nodes parts = gg__children(statement, w->arena);
+    gg__nodes parts = gg__children(w->syntax, statement);
     for (uint32_t i = 0; i < parts.len; i++) {
         gg__node type = gg__node_of(parts.items[i]);
         if (!ts_node_is_null(from) && ts_node_eq(parts.items[i], from)) continue;
@@ -40,7 +40,7 @@ void gg__walk_import(gg__walk *w, TSNode statement) {
 /* The bases of a class, evaluated where it is defined. */
 static uint32_t bases_of(gg__walk *w, TSNode definition, gg__scope *scope, gg__value *out) {
     gg__touch(w, definition);
-    gg__nodes parts = gg__children(GG__FIELD(definition, superclasses), w->arena);
+    gg__nodes parts = gg__children(w->syntax, GG__FIELD(w, definition, superclasses));
     gg__scope *before = w->frame->scope;
     uint32_t count = 0;
     w->frame->scope = scope;
@@ -59,11 +59,11 @@ static bool names_module_class(gg_str path) {
 
 static TSNode own_method(gg__walk *w, TSNode definition, gg_str name) {
     gg__touch(w, definition);
-    gg__nodes body = gg__children(GG__FIELD(definition, body), w->arena);
+    gg__nodes body = gg__children(w->syntax, GG__FIELD(w, definition, body));
     for (uint32_t i = 0; i < body.len; i++) {
         TSNode node = gg__undecorated(body.items[i]);
         if (gg__node_of(node) == GG__NODE_function_definition &&
-            gg_str_equal(gg__text_of(w, GG__FIELD(node, name)), name))
+            gg_str_equal(gg__text_of(w, GG__FIELD(w, node, name)), name))
             return node;
     }
     return (TSNode){0};
@@ -75,7 +75,8 @@ static bool is_elsewhere(gg_str path) {
 
 /* def forward(self, …) in a class of a base that some other file defines: a module; what else has one takes a `ctx`. */
 static bool has_forward(gg__walk *w, TSNode definition) {
-    gg__nodes parameters = gg__children(GG__FIELD(own_method(w, definition, GG_STR("forward")), parameters), w->arena);
+    gg__nodes parameters =
+        gg__children(w->syntax, GG__FIELD(w, own_method(w, definition, GG_STR("forward")), parameters));
     return parameters.len > 1 && gg_str_is(gg__text_of(w, parameters.items[0]), "self");
 }
 
@@ -113,15 +114,15 @@ TSNode gg__method_in(gg__walk *w, TSNode definition, gg__scope *scope, gg_str na
 /* Class attributes: `scale = 2`. */
 static void walk_class_body(gg__walk *w, gg__object *object) {
     gg__touch(w, object->definition);
-    gg__nodes body = gg__children(GG__FIELD(object->definition, body), w->arena);
+    gg__nodes body = gg__children(w->syntax, GG__FIELD(w, object->definition, body));
     for (uint32_t i = 0; i < body.len; i++) {
         TSNode assignment = ts_node_named_child(body.items[i], 0);
         if (gg__node_of(body.items[i]) != GG__NODE_expression_statement ||
-            gg__node_of(assignment) != GG__NODE_assignment || ts_node_is_null(GG__FIELD(assignment, right)))
+            gg__node_of(assignment) != GG__NODE_assignment || ts_node_is_null(GG__FIELD(w, assignment, right)))
             continue;
-        TSNode left = GG__FIELD(assignment, left);
+        TSNode left = GG__FIELD(w, assignment, left);
         if (gg__node_of(left) == GG__NODE_identifier)
-            gg__scope_set(w, object->attributes, gg__text_of(w, left), gg__eval(w, GG__FIELD(assignment, right)));
+            gg__scope_set(w, object->attributes, gg__text_of(w, left), gg__eval(w, GG__FIELD(w, assignment, right)));
     }
 }
 
@@ -153,7 +154,7 @@ static bool has_decorator(gg__walk *w, TSNode function, const char *name) {
     TSNode parent = ts_node_parent(function);
     gg__touch(w, parent);
     if (gg__node_of(parent) != GG__NODE_decorated_definition) return false;
-    gg__nodes parts = gg__children(parent, w->arena);
+    gg__nodes parts = gg__children(w->syntax, parent);
     for (uint32_t i = 0; i < parts.len; i++)
         if (gg__node_of(parts.items[i]) == GG__NODE_decorator &&
             gg_str_ends_with(gg__text_of(w, ts_node_named_child(parts.items[i], 0)), gg_str_from(name)))

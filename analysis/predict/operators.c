@@ -20,8 +20,8 @@ static void tell_operator(gg__walk *w, TSNode node, gg_str op, const gg__value *
 }
 
 gg__value gg__eval_binary(gg__walk *w, TSNode node) {
-    gg__value a = gg__eval(w, GG__FIELD(node, left)), b = gg__eval(w, GG__FIELD(node, right));
-    gg_str op = gg__text_of(w, GG__FIELD(node, operator));
+    gg__value a = gg__eval(w, GG__FIELD(w, node, left)), b = gg__eval(w, GG__FIELD(w, node, right));
+    gg_str op = gg__text_of(w, GG__FIELD(w, node, operator));
     tell_operator(w, node, op, &a, &b);
     if (gg__is_tensor(&a) || gg__is_tensor(&b)) {
         if ((gg__is_tensor(&a) ? b.kind : a.kind) == GG__STRING) return gg__of_kind(GG__STRING);

@@ -47,6 +47,7 @@ struct gg_predictor {
 typedef struct gg__run {
     gg_predictor *predictor;
     gg__walk walk;
+    gg__syntax syntax;
     gg__uses uses;
     gg__memo memo;
     gg__pieces before;

@@ -173,9 +173,12 @@ typedef struct gg__walk {
     gg__values *yields; /* what graphglue_inputs() yields, while it is walked; else NULL */
     uint32_t round;     /* of the walk: one for each statement of the module, then one for each piece (pieces.h) */
     uint32_t stamp;     /* of the newest scope */
+    gg__syntax *syntax;
     struct gg__uses *uses;
     struct gg__memo *memo; /* NULL: the module's statements are walked */
 } gg__walk;
+
+#define GG__FIELD(w, node, name) gg__field_in((w)->syntax, (node), GG__FIELD_##name)
 
 /* How a block of statements ends. */
 typedef enum gg__flow { GG__FALLS, GG__RETURNS, GG__SKIPS /* break, continue */, GG__RAISES } gg__flow;

@@ -166,7 +166,7 @@ gg_predictions *gg_predictor_run(gg_predictor *predictor, const gg_tree *tree) {
     predictor->pieces = (gg__pieces){0};
     predictor->walked = predictor->steps = 0;
     gg__walk *w = &r.walk;
-    *w = (gg__walk){.tree = tree, .arena = gg_arena_new(), .uses = &r.uses};
+    *w = (gg__walk){.tree = tree, .arena = gg_arena_new(), .syntax = &r.syntax, .uses = &r.uses};
     w->module = gg__scope_new(w, NULL);
     w->module->of_module = true;
     gg__frame frame = {.scope = w->module, .definition = gg_tree_root(tree)};
@@ -178,6 +178,7 @@ gg_predictions *gg_predictor_run(gg_predictor *predictor, const gg_tree *tree) {
     gg_predictions *out = list_of(&r);
     gg_arena_free(w->arena);
     gg__memo_clear(&r.memo);
+    gg__syntax_clear(&r.syntax);
     gg_list_clear(&w->found);
     gg_list_clear(&r.here);
     gg_list_clear(&r.places);

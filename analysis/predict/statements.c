@@ -4,7 +4,7 @@
 /* ---- binding ---------------------------------------------------------------------------------------------------------- */
 
 static void bind_parts(gg__walk *w, TSNode target, const gg__value *value) {
-    gg__nodes parts = gg__children(target, w->arena);
+    gg__nodes parts = gg__children(w->syntax, target);
     for (uint32_t i = 0; i < parts.len; i++) {
         gg__value part = gg__element_of(value);
         bool star = gg__node_of(parts.items[i]) == GG__NODE_list_splat_pattern;
@@ -14,8 +14,8 @@ static void bind_parts(gg__walk *w, TSNode target, const gg__value *value) {
 }
 
 static void store_attribute(gg__walk *w, TSNode target, gg__value value) {
-    gg__value object = gg__eval(w, GG__FIELD(target, object));
-    gg_str name = gg__text_of(w, GG__FIELD(target, attribute));
+    gg__value object = gg__eval(w, GG__FIELD(w, target, object));
+    gg_str name = gg__text_of(w, GG__FIELD(w, target, attribute));
     GG__TELL(on_store, w, target, &object, name);
     if (object.kind != GG__INSTANCE) return;
     const gg__value *before = gg__scope_own(w, object.object->attributes, name);
@@ -24,9 +24,9 @@ static void store_attribute(gg__walk *w, TSNode target, gg__value value) {
 }
 
 static void store_item(gg__walk *w, TSNode target) {
-    gg__value object = gg__eval(w, GG__FIELD(target, value));
-    gg__value index = gg__eval(w, GG__FIELD(target, subscript));
-    TSNode name = GG__FIELD(target, value);
+    gg__value object = gg__eval(w, GG__FIELD(w, target, value));
+    gg__value index = gg__eval(w, GG__FIELD(w, target, subscript));
+    TSNode name = GG__FIELD(w, target, value);
     const gg__value *known =
         gg__node_of(name) == GG__NODE_identifier ? gg__scope_find(w, w->frame->scope, gg__text_of(w, name)) : NULL;
     if (known && (known->kind == GG__MAPPING || known->kind == GG__SEQUENCE)) { /* it holds something else now too */
@@ -71,12 +71,12 @@ void gg__bind(gg__walk *w, TSNode target, gg__value value) {
 
 /* a = b = value: from left to right. */
 static void walk_assignment(gg__walk *w, TSNode node) {
-    TSNode last = GG__FIELD(node, right);
-    while (gg__node_of(last) == GG__NODE_assignment) last = GG__FIELD(last, right);
+    TSNode last = GG__FIELD(w, node, right);
+    while (gg__node_of(last) == GG__NODE_assignment) last = GG__FIELD(w, last, right);
     if (ts_node_is_null(last)) return; /* x: int */
     gg__value value = gg__eval(w, last);
-    for (; gg__node_of(node) == GG__NODE_assignment; node = GG__FIELD(node, right))
-        gg__bind(w, GG__FIELD(node, left), value);
+    for (; gg__node_of(node) == GG__NODE_assignment; node = GG__FIELD(w, node, right))
+        gg__bind(w, GG__FIELD(w, node, left), value);
 }
 
 static gg__value after_operator(gg__value left, gg__value right) {
@@ -96,8 +96,8 @@ static gg__value after_operator(gg__value left, gg__value right) {
 }
 
 static void walk_augmented(gg__walk *w, TSNode node) {
-    TSNode target = GG__FIELD(node, left);
-    gg__value left = gg__eval(w, target), right = gg__eval(w, GG__FIELD(node, right));
+    TSNode target = GG__FIELD(w, node, left);
+    gg__value left = gg__eval(w, target), right = gg__eval(w, GG__FIELD(w, node, right));
     gg__bind(w, target, after_operator(left, right));
 }
 
@@ -135,7 +135,7 @@ static void note_leaving(gg__walk *w, TSNode condition, bool holds, gg__flow lef
 static gg__flow walk_alternatives(gg__walk *w, gg__nodes parts, uint32_t next);
 
 static gg__flow walk_if_from(gg__walk *w, TSNode clause, gg__nodes parts, uint32_t next) {
-    TSNode condition = GG__FIELD(clause, condition), block = GG__FIELD(clause, consequence);
+    TSNode condition = GG__FIELD(w, clause, condition), block = GG__FIELD(w, clause, consequence);
     gg__truth known = gg__eval_condition(w, condition);
     if (known == GG__TRUE) return walk_guarded(w, condition, true, block, known);
     if (known == GG__FALSE) return walk_alternatives(w, parts, next);
@@ -169,13 +169,13 @@ static gg__flow walk_alternatives(gg__walk *w, gg__nodes parts, uint32_t next) {
     for (; next < parts.len; next++) {
         gg__node type = gg__node_of(parts.items[next]);
         if (type == GG__NODE_elif_clause) return walk_if_from(w, parts.items[next], parts, next + 1);
-        if (type == GG__NODE_else_clause) return gg__walk_block(w, GG__FIELD(parts.items[next], body));
+        if (type == GG__NODE_else_clause) return gg__walk_block(w, GG__FIELD(w, parts.items[next], body));
     }
     return GG__FALLS;
 }
 
 static gg__flow walk_if(gg__walk *w, TSNode node) {
-    gg__nodes parts = gg__children(node, w->arena);
+    gg__nodes parts = gg__children(w->syntax, node);
     uint32_t first = 0;
     while (first < parts.len && gg__node_of(parts.items[first]) != GG__NODE_elif_clause &&
            gg__node_of(parts.items[first]) != GG__NODE_else_clause)
@@ -190,10 +190,10 @@ static void walk_body(gg__walk *w, TSNode node, TSNode left, const gg__value *it
     gg__frame *frame = w->frame;
     gg__scope *before = frame->scope;
     const gg__guard *outer = w->guard;
-    TSNode body = GG__FIELD(node, body);
+    TSNode body = GG__FIELD(w, node, body);
     gg__guard guard = {.text = ts_node_is_null(condition)
                                    ? gg_arena_printf(w->arena, "the loop over %.*s runs",
-                                                     GG_STR_ARG(gg__node_words(w, GG__FIELD(node, right))))
+                                                     GG_STR_ARG(gg__node_words(w, GG__FIELD(w, node, right))))
                                    : guard_words(w, condition, false),
                        .unlikely = w->guard && w->guard->unlikely};
     if (!runs) w->guard = &guard;
@@ -218,8 +218,8 @@ static void walk_body(gg__walk *w, TSNode node, TSNode left, const gg__value *it
     frame->loops--;
     frame->skips_if = skips_if;
     w->guard = outer;
-    TSNode otherwise = GG__FIELD(node, alternative);
-    if (!ts_node_is_null(otherwise)) (void)gg__walk_block(w, GG__FIELD(otherwise, body));
+    TSNode otherwise = GG__FIELD(w, node, alternative);
+    if (!ts_node_is_null(otherwise)) (void)gg__walk_block(w, GG__FIELD(w, otherwise, body));
 }
 
 static bool surely_runs(const gg__value *iterable) {
@@ -230,14 +230,14 @@ static bool surely_runs(const gg__value *iterable) {
 }
 
 static gg__flow walk_for(gg__walk *w, TSNode node) {
-    gg__value iterable = gg__eval(w, GG__FIELD(node, right));
+    gg__value iterable = gg__eval(w, GG__FIELD(w, node, right));
     TSNode none = {0};
-    walk_body(w, node, GG__FIELD(node, left), &iterable, surely_runs(&iterable), none);
+    walk_body(w, node, GG__FIELD(w, node, left), &iterable, surely_runs(&iterable), none);
     return GG__FALLS;
 }
 
 static gg__flow walk_while(gg__walk *w, TSNode node) {
-    TSNode condition = GG__FIELD(node, condition), none = {0};
+    TSNode condition = GG__FIELD(w, node, condition), none = {0};
     gg__truth known = gg__eval_condition(w, condition); /* the first time it is in no loop */
     if (known == GG__FALSE) return GG__FALLS;
     walk_body(w, node, none, NULL, known == GG__TRUE, condition);
@@ -250,12 +250,12 @@ static gg__flow walk_try(gg__walk *w, TSNode node) {
     gg__scope *before = gg__scope_copy(w, w->frame->scope);
     gg__guard guard = {.text = GG_STR("an exception is raised"), .unlikely = true};
     w->frame->shelters++;
-    gg__flow flow = gg__walk_block(w, GG__FIELD(node, body));
+    gg__flow flow = gg__walk_block(w, GG__FIELD(w, node, body));
     w->frame->shelters--;
-    gg__nodes parts = gg__children(node, w->arena);
+    gg__nodes parts = gg__children(w->syntax, node);
     for (uint32_t i = 1; i < parts.len; i++) {
         gg__node type = gg__node_of(parts.items[i]);
-        gg__nodes inner = gg__children(parts.items[i], w->arena);
+        gg__nodes inner = gg__children(w->syntax, parts.items[i]);
         TSNode block = inner.len ? inner.items[inner.len - 1] : parts.items[i];
         if (gg__node_of(block) != GG__NODE_block) continue;
         if (type == GG__NODE_except_clause || type == GG__NODE_except_group_clause) {
@@ -282,7 +282,7 @@ static bool is_reentered(gg__walk *w, TSNode item, const gg__value *context) {
     gg__value callee = *context;
     if (gg__node_of(item) == GG__NODE_call) {
         w->quiet++;
-        callee = gg__eval(w, GG__FIELD(item, function));
+        callee = gg__eval(w, GG__FIELD(w, item, function));
         w->quiet--;
     }
     return callee.kind == GG__DOTTED &&
@@ -290,15 +290,15 @@ static bool is_reentered(gg__walk *w, TSNode item, const gg__value *context) {
 }
 
 static gg__flow walk_with(gg__walk *w, TSNode node) {
-    gg__nodes parts = gg__children(node, w->arena);
+    gg__nodes parts = gg__children(w->syntax, node);
     bool shelter = false;
     for (uint32_t i = 0; i < parts.len; i++) {
         if (gg__node_of(parts.items[i]) != GG__NODE_with_clause) continue;
-        gg__nodes items = gg__children(parts.items[i], w->arena);
+        gg__nodes items = gg__children(w->syntax, parts.items[i]);
         for (uint32_t k = 0; k < items.len; k++) {
-            TSNode value = GG__FIELD(items.items[k], value), target = {0};
+            TSNode value = GG__FIELD(w, items.items[k], value), target = {0};
             if (gg__node_of(value) == GG__NODE_as_pattern) {
-                target = GG__FIELD(value, alias);
+                target = GG__FIELD(w, value, alias);
                 if (gg__node_of(target) == GG__NODE_as_pattern_target) target = ts_node_named_child(target, 0);
                 value = ts_node_named_child(value, 0);
             }
@@ -309,14 +309,14 @@ static gg__flow walk_with(gg__walk *w, TSNode node) {
         }
     }
     w->frame->shelters += shelter;
-    gg__flow flow = gg__walk_block(w, GG__FIELD(node, body));
+    gg__flow flow = gg__walk_block(w, GG__FIELD(w, node, body));
     w->frame->shelters -= shelter;
     return flow;
 }
 
 static gg__flow walk_match(gg__walk *w, TSNode node) {
-    (void)gg__eval(w, GG__FIELD(node, subject));
-    gg__nodes cases = gg__children(GG__FIELD(node, body), w->arena);
+    (void)gg__eval(w, GG__FIELD(w, node, subject));
+    gg__nodes cases = gg__children(w->syntax, GG__FIELD(w, node, body));
     gg__scope *before = w->frame->scope;
     gg__scope *joined = NULL;
     const gg__guard *outer = w->guard;
@@ -325,7 +325,7 @@ static gg__flow walk_match(gg__walk *w, TSNode node) {
         if (gg__node_of(cases.items[i]) != GG__NODE_case_clause) continue;
         w->frame->scope = gg__scope_copy(w, before);
         w->guard = &guard;
-        gg__flow flow = gg__walk_block(w, GG__FIELD(cases.items[i], consequence));
+        gg__flow flow = gg__walk_block(w, GG__FIELD(w, cases.items[i], consequence));
         w->guard = outer;
         if (flow == GG__FALLS && joined) gg__scope_join(w, joined, w->frame->scope);
         if (flow == GG__FALLS && joined == NULL) joined = w->frame->scope;
@@ -342,18 +342,18 @@ static void define(gg__walk *w, TSNode node, const gg__value *decorated) {
     gg__value value = {
         .kind = type == GG__NODE_class_definition ? GG__CLASS : GG__FUNCTION, .node = node, .scope = w->frame->scope};
     if (decorated) value = *decorated;
-    gg__scope_set(w, w->frame->scope, gg__text_of(w, GG__FIELD(node, name)), value);
+    gg__scope_set(w, w->frame->scope, gg__text_of(w, GG__FIELD(w, node, name)), value);
 }
 
 static void walk_decorated(gg__walk *w, TSNode node) {
-    TSNode definition = GG__FIELD(node, definition);
-    gg__nodes parts = gg__children(node, w->arena);
+    TSNode definition = GG__FIELD(w, node, definition);
+    gg__nodes parts = gg__children(w->syntax, node);
     gg__value unknown = gg__of_kind(GG__UNKNOWN);
     bool plain = true;
     for (uint32_t i = 0; i < parts.len; i++) {
         if (gg__node_of(parts.items[i]) != GG__NODE_decorator) continue;
         TSNode name = ts_node_named_child(parts.items[i], 0); /* of what is called, in @torch.compile(dynamic=True) */
-        gg__value decorator = gg__eval(w, gg__node_of(name) == GG__NODE_call ? GG__FIELD(name, function) : name);
+        gg__value decorator = gg__eval(w, gg__node_of(name) == GG__NODE_call ? GG__FIELD(w, name, function) : name);
         plain = plain && decorator.kind == GG__DOTTED &&
                 (gg_str_starts_with(decorator.path, GG_STR("torch.")) ||
                  gg_str_starts_with(decorator.path, GG_STR("functools.")));
@@ -364,14 +364,14 @@ static void walk_decorated(gg__walk *w, TSNode node) {
 }
 
 static void walk_assert(gg__walk *w, TSNode node) {
-    gg__nodes parts = gg__children(node, w->arena);
+    gg__nodes parts = gg__children(w->syntax, node);
     if (parts.len == 0) return;
     GG__TELL(on_statement, w, node, GG__NODE_assert_statement);
     gg__narrow(w, parts.items[0], true);
 }
 
 static void walk_expressions(gg__walk *w, TSNode node) {
-    gg__nodes parts = gg__children(node, w->arena);
+    gg__nodes parts = gg__children(w->syntax, node);
     for (uint32_t i = 0; i < parts.len; i++) {
         gg__node inner = gg__node_of(parts.items[i]);
         if (inner == GG__NODE_assignment)
@@ -430,7 +430,7 @@ gg__flow gg__walk_statement(gg__walk *w, TSNode node) {
 gg__flow gg__walk_block(gg__walk *w, TSNode block) {
     if (!gg__may_go_on(w)) return GG__FALLS;
     gg__touch(w, block);
-    gg__nodes statements = gg__children(block, w->arena);
+    gg__nodes statements = gg__children(w->syntax, block);
     gg__flow flow = GG__FALLS;
     w->nesting++;
     for (uint32_t i = 0; i < statements.len && flow == GG__FALLS; i++)

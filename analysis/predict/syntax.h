@@ -23,15 +23,30 @@ typedef enum gg__field_name {
 gg__node gg__node_of(TSNode node); /* GG__NODE_OTHER for a null node too */
 /* A null node's field is null. */
 TSNode gg__field_of(TSNode node, gg__field_name field);
-#define GG__FIELD(node, name) gg__field_of((node), GG__FIELD_##name)
-
 TSNode gg__undecorated(TSNode node); /* the class or function below its decorators; any other node as it is */
 
 typedef struct gg__nodes {
     TSNode *items;
     uint32_t len;
 } gg__nodes;
-/* The named children but comments. */
-gg__nodes gg__children(TSNode parent, gg_arena *arena);
+
+typedef struct gg__shape {
+    gg__nodes children;
+    struct gg__field *fields; /* the first of each name */
+    uint32_t field_count;
+} gg__shape;
+
+/* What a walk asked for of a tree's nodes, each read once and in one pass: a walk comes by again and again.  All zero: new.  One owner at a time. */
+typedef struct gg__syntax {
+    gg_map by_node; /* 1 + which shape */
+    GG_LIST(gg__shape) shapes;
+    gg_arena *arena; /* NULL: nothing was asked for, and there is no cursor */
+    TSTreeCursor cursor;
+} gg__syntax;
+
+void gg__syntax_clear(gg__syntax *syntax);
+/* The named children but comments; not to be written to. */
+gg__nodes gg__children(gg__syntax *syntax, TSNode parent);
+TSNode gg__field_in(gg__syntax *syntax, TSNode node, gg__field_name name); /* as gg__field_of */
 
 #endif

@@ -4,9 +4,9 @@
 #include "analysis/predict/uses.h"
 
 static bool declares_tensor(gg__walk *w, TSNode function) {
-    gg__nodes parameters = gg__children(GG__FIELD(function, parameters), w->arena);
+    gg__nodes parameters = gg__children(w->syntax, GG__FIELD(w, function, parameters));
     for (uint32_t i = 0; i < parameters.len; i++)
-        if (gg__is_tensor_type(gg__text_of(w, GG__FIELD(parameters.items[i], type)))) return true;
+        if (gg__is_tensor_type(gg__text_of(w, GG__FIELD(w, parameters.items[i], type)))) return true;
     return false;
 }
 
@@ -31,12 +31,12 @@ static bool is_special(gg_str name) {
 }
 
 static void run_methods(gg__walk *w, const gg__value *class_value) {
-    gg__nodes body = gg__children(GG__FIELD(class_value->node, body), w->arena);
+    gg__nodes body = gg__children(w->syntax, GG__FIELD(w, class_value->node, body));
     gg__value instance = {.kind = GG__UNKNOWN};
     for (uint32_t i = 0; i < body.len; i++) {
         TSNode node = gg__undecorated(body.items[i]);
         if (gg__node_of(node) != GG__NODE_function_definition || gg__is_reached(w->uses, node)) continue;
-        gg_str name = gg__text_of(w, GG__FIELD(node, name));
+        gg_str name = gg__text_of(w, GG__FIELD(w, node, name));
         if (is_special(name) || !declares_tensor(w, node)) continue;
         if (instance.kind == GG__UNKNOWN) {
             gg__call make = {.node = class_value->node, .callee = *class_value, .entry = true};

@@ -36,10 +36,11 @@ static uint64_t as_no_other(void) {
 /* ---- one statement -------------------------------------------------------------------------------------------------------- */
 
 static void add_body(gg__units *units, TSNode function) {
-    TSNode body = GG__FIELD(function, body);
+    TSNode body = gg__field_of(function, GG__FIELD_body);
     if (ts_node_is_null(body)) return;
     gg_span span = gg_node_span(body);
-    gg__unit unit = {.name = gg__print_of(gg_text_slice(units->text, gg_node_span(GG__FIELD(function, name)))),
+    gg__unit unit = {.name =
+                         gg__print_of(gg_text_slice(units->text, gg_node_span(gg__field_of(function, GG__FIELD_name)))),
                      .print = ts_node_has_error(body) ? as_no_other() : gg__print_of(gg_text_slice(units->text, span)),
                      .span = span,
                      .body = true};
@@ -77,13 +78,13 @@ static void add_units(gg__units *units, gg__statement *s) {
     s->first = (uint32_t)units->items.len;
     gg_list_push(&units->items, unit);
     if (type == GG__NODE_function_definition) add_body(units, definition);
-    if (type == GG__NODE_class_definition) add_methods(units, GG__FIELD(definition, body));
+    if (type == GG__NODE_class_definition) add_methods(units, gg__field_of(definition, GG__FIELD_body));
     s->count = (uint32_t)units->items.len - s->first;
     gg__unit *own = &units->items.items[s->first];
     own->print = s->broken ? as_no_other() : print_without_bodies(units, s, own + 1, s->count - 1);
     bool named = type == GG__NODE_function_definition || type == GG__NODE_class_definition;
-    own->name =
-        named ? gg__print_of(gg_text_slice(units->text, gg_node_span(GG__FIELD(definition, name)))) : own->print;
+    own->name = named ? gg__print_of(gg_text_slice(units->text, gg_node_span(gg__field_of(definition, GG__FIELD_name))))
+                      : own->print;
 }
 
 /* ---- all ---------------------------------------------------------------------------------------------------------------------- */

@@ -97,7 +97,7 @@ uint32_t gg__unit_of(const gg__walk *w, TSNode node) {
 
 /* What is no unit of its own, as under a condition of the module, is taken for reached. */
 bool gg__is_reached(const gg__uses *uses, TSNode function) {
-    TSNode body = GG__FIELD(function, body);
+    TSNode body = gg__field_of(function, GG__FIELD_body);
     uint32_t unit = ts_node_is_null(body) ? UINT32_MAX : gg__units_at(uses->units, ts_node_start_byte(body));
     return unit == UINT32_MAX || !gg__units_get(uses->units, unit)->body || uses->reached[unit];
 }

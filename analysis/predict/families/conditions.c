@@ -5,8 +5,8 @@ static void on_truth(gg__walk *w, TSNode node, const gg__value *value) {
     if (gg__is_tensor(value)) gg__found(w, GG__RULE_CONDITION, NULL, node, value);
 }
 
-static bool has_interpolation(TSNode node, gg_arena *arena) {
-    gg__nodes parts = gg__children(node, arena);
+static bool has_interpolation(gg__walk *w, TSNode node) {
+    gg__nodes parts = gg__children(w->syntax, node);
     for (uint32_t i = 0; i < parts.len; i++)
         if (gg__node_of(parts.items[i]) == GG__NODE_interpolation) return true;
     return false;
@@ -15,7 +15,7 @@ static bool has_interpolation(TSNode node, gg_arena *arena) {
 /* Dynamo keeps `assert tensor` and `assert tensor, "constant"` in the graph. */
 static void on_statement(gg__walk *w, TSNode statement, gg__node type) {
     if (type != GG__NODE_assert_statement) return;
-    gg__nodes parts = gg__children(statement, w->arena);
+    gg__nodes parts = gg__children(w->syntax, statement);
     TSNode condition = parts.items[0];
     while (gg__node_of(condition) == GG__NODE_parenthesized_expression) condition = ts_node_named_child(condition, 0);
     gg__node form = gg__node_of(condition);
@@ -26,7 +26,7 @@ static void on_statement(gg__walk *w, TSNode statement, gg__node type) {
     }
     gg__value value = gg__eval(w, condition);
     gg__node message = parts.len > 1 ? gg__node_of(parts.items[1]) : GG__NODE_string;
-    bool plain = message == GG__NODE_string && !(parts.len > 1 && has_interpolation(parts.items[1], w->arena));
+    bool plain = message == GG__NODE_string && !(parts.len > 1 && has_interpolation(w, parts.items[1]));
     if (gg__is_tensor(&value) && !plain) gg__found(w, GG__RULE_ASSERT, NULL, condition, &value);
 }
 

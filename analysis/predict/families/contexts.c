@@ -23,7 +23,7 @@ static void on_with(gg__walk *w, TSNode item, const gg__value *value) {
     gg__value callee = *value;
     if (gg__node_of(item) == GG__NODE_call) {
         w->quiet++;
-        callee = gg__eval(w, GG__FIELD(item, function));
+        callee = gg__eval(w, GG__FIELD(w, item, function));
         w->quiet--;
     }
     if (callee.kind != GG__DOTTED && callee.kind != GG__OBJECT) return;

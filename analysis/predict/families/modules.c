@@ -61,7 +61,7 @@ static void on_call(gg__walk *w, const gg__call *call) {
         TSNode parent = ts_node_parent(callee->node);
         gg__touch(w, parent);
         if (gg__node_of(parent) != GG__NODE_decorated_definition) return;
-        gg__nodes parts = gg__children(parent, w->arena);
+        gg__nodes parts = gg__children(w->syntax, parent);
         for (uint32_t i = 0; i < parts.len; i++) {
             gg_str text = gg__text_of(w, parts.items[i]);
             if (gg__node_of(parts.items[i]) == GG__NODE_decorator &&
@@ -73,7 +73,7 @@ static void on_call(gg__walk *w, const gg__call *call) {
 }
 
 static void on_statement(gg__walk *w, TSNode statement, gg__node type) {
-    if (type == GG__NODE_class_definition) gg__found(w, GG__RULE_CLASS, NULL, GG__FIELD(statement, name), NULL);
+    if (type == GG__NODE_class_definition) gg__found(w, GG__RULE_CLASS, NULL, GG__FIELD(w, statement, name), NULL);
     if (type != GG__NODE_yield || w->frame->self == NULL || w->frame->caller == NULL) return;
     gg__spoil_below(w, w->frame->caller);
     if (w->frame->caller->caller == NULL) gg__found(w, GG__RULE_YIELD, NULL, statement, NULL);

@@ -56,10 +56,10 @@ static void on_call(gg__walk *w, const gg__call *call) {
 /* x[a:b] with a tensor as a bound; a list's index. */
 static void on_subscript(gg__walk *w, TSNode node, const gg__value *object, const gg__value *index, bool store) {
     (void)store;
-    gg__nodes parts = gg__children(node, w->arena);
+    gg__nodes parts = gg__children(w->syntax, node);
     for (uint32_t i = 1; i < parts.len; i++) {
         if (gg__node_of(parts.items[i]) == GG__NODE_slice) {
-            gg__nodes bounds = gg__children(parts.items[i], w->arena);
+            gg__nodes bounds = gg__children(w->syntax, parts.items[i]);
             for (uint32_t k = 0; k < bounds.len; k++) {
                 w->quiet++;
                 gg__value bound = gg__eval(w, bounds.items[k]);

@@ -27,7 +27,7 @@ static bool wants_number(gg_str format) {
 }
 
 static void find_formatted(gg__walk *w, TSNode node, const gg__value *right) {
-    bool number = wants_number(gg__text_of(w, GG__FIELD(node, left)));
+    bool number = wants_number(gg__text_of(w, GG__FIELD(w, node, left)));
     if (gg__is_tensor(right)) {
         gg__found(w, GG__RULE_STRING, number ? "GB0033" : "GB0208", node, right);
         gg__note_eager(w);
