@@ -173,6 +173,7 @@ typedef struct gg__walk {
     gg__values *yields; /* what graphglue_inputs() yields, while it is walked; else NULL */
     uint32_t round;     /* of the walk: one for each statement of the module, then one for each piece (pieces.h) */
     uint32_t stamp;     /* of the newest scope */
+    size_t compared;    /* names, to find some */
     gg__syntax *syntax;
     struct gg__uses *uses;
     struct gg__memo *memo; /* NULL: the module's statements are walked */

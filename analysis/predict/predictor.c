@@ -175,6 +175,7 @@ gg_predictions *gg_predictor_run(gg_predictor *predictor, const gg_tree *tree) {
     frame.returns_if = frame.skips_if = GG_STR_NULL;
     frame.scope = w->module;
     take_pieces(&r);
+    predictor->steps += w->compared;
     gg_predictions *out = list_of(&r);
     gg_arena_free(w->arena);
     gg__memo_clear(&r.memo);

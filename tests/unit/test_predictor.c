@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -142,8 +143,45 @@ static void test_syntax_errors(void **state) {
     close_text(&e);
 }
 
+/* What a module of so many statements takes, each made of a number. */
+static size_t steps_of(const char *format, unsigned count) {
+    gg_buf source;
+    gg_buf_init(&source, SIZE_MAX);
+    char line[80];
+    for (unsigned i = 0; i < count; i++) {
+        int len = snprintf(line, sizeof(line), format, i, i);
+        assert_int_equal(gg_buf_append(&source, (gg_str){line, (size_t)len}), 0);
+    }
+    edited e;
+    gg_text *text;
+    gg_tree *tree = NULL;
+    assert_int_equal(gg_text_new(&text, gg_buf_str(&source), NULL), 0);
+    assert_int_equal(gg_tree_parse(&tree, text, NULL, NULL, 0, NULL, NULL), 0);
+    e = (edited){.predictor = gg_predictor_new(), .text = text, .tree = tree};
+    gg_predictions_free(gg_predictor_run(e.predictor, e.tree));
+    size_t steps = gg_predictor_steps(e.predictor);
+    close_text(&e);
+    gg_buf_clear(&source);
+    return steps;
+}
+
+static void test_a_long_module_takes_as_long_as_it_is(void **state) {
+    (void)state;
+    static const char *const formats[] = {"name_%u = %u\n",
+                                          "name = %u + %u\n",
+                                          "def f%u(x):\n    return x + %u\n",
+                                          "def f(x):\n    return x + %u + %u\n",
+                                          "class C%u:\n    field = %u\n",
+                                          "class C:\n    field = %u\n    other = %u\n"};
+    for (size_t i = 0; i < GG_COUNT(formats); i++) {
+        size_t few = steps_of(formats[i], 500), many = steps_of(formats[i], 5000);
+        assert_true(few >= 500 && many < few * 20);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_long_module_takes_as_long_as_it_is),
         cmocka_unit_test(test_only_what_depends_is_walked),
         cmocka_unit_test(test_what_names_mean),
         cmocka_unit_test(test_shared_objects),
