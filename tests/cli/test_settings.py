@@ -82,7 +82,7 @@ def test_a_broken_file_is_told_once_and_passed_over(tmp_path: Path) -> None:
 
 def test_safety_and_interpreter(tmp_path: Path, run_json: Callable[..., Any]) -> None:
     project(tmp_path, 'max-safety = "effects"\n')
-    (tmp_path / "a.py").write_text(HEAD + "def f(x):\n    print('x')\n    return x * 2\n" + INPUTS)
+    (tmp_path / "a.py").write_text(HEAD + "def f(x):\n    print(x.shape)\n    return x * 2\n" + INPUTS)
     assert run_json("fix", "a.py", cwd=tmp_path)[0] == 0
     assert run_json("fix", "--max-safety", "exact", "a.py", cwd=tmp_path)[0] == 1
     project(tmp_path, 'python = "./no/such/python"\n')
