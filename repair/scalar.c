@@ -178,8 +178,10 @@ bool gg__scalar_meets(gg__scalar_uses *u, gg__scalar s, gg__meta other, char op)
     gg_str dtype = dtype_now(u);
     bool same = gg_str_equal(dtype, other.dtype), floating = s.sort == GG__SCALAR_FLOAT;
     if (op == '=') return same;
-    bool widened = floating && gg_str_is(other.dtype, "torch.float64"); /* a double holds every float */
-    if (other.rank == 0 && !same && !widened) return false;
+    /* Without dimensions both take part: a double holds every float, and a float decides over an integer. */
+    bool decides =
+        floating ? gg_str_is(other.dtype, "torch.float64") : gg__is_floating(other.dtype) && !gg__is_floating(dtype);
+    if (other.rank == 0 && !same && !decides) return false;
     if (gg__is_half(other.dtype) && (!same || s.counted)) return false;
     return floating ? gg__is_floating(other.dtype) : meets_whole(u, s, other, op);
 }
@@ -273,13 +275,17 @@ static bool power(gg__scalar_uses *u, gg__scalar *s, TSNode exponent, bool is_le
     return !u->settled || u->widening == GG__TO_LONG || s->magnitude <= exact;
 }
 
+static bool is_arithmetic(char op) {
+    return op == '+' || op == '-' || op == '*' || op == '/';
+}
+
 static bool in_binary(gg__scalar_uses *u, TSNode parent, TSNode use, gg__scalar *s, bool *done) {
     TSNode left = gg__field(parent, "left"), right = gg__field(parent, "right");
     bool is_left = ts_node_eq(left, use);
     TSNode other_node = is_left ? right : left;
     gg_str op = gg__text(u->in.tree, gg__field(parent, "operator"));
     if (gg_str_is(op, "**")) return power(u, s, right, is_left);
-    if (op.len != 1 || memchr("+-*/", op.ptr[0], 4) == NULL) return false;
+    if (op.len != 1 || !is_arithmetic(op.ptr[0])) return false;
     gg__meta other = gg__scalar_operand(u, other_node);
     if (other.sort != GG__TENSOR) {
         u->at_once = u->at_once || ts_node_eq(use, u->taken);
@@ -304,7 +310,7 @@ static bool in_augmented(gg__scalar_uses *u, TSNode statement, TSNode use, gg__s
     gg_str op = gg__text(u->in.tree, gg__field(statement, "operator"));
     TSNode left = gg__field(statement, "left");
     gg__meta target = gg__infer(&u->in, left);
-    if (op.len != 2 || memchr("+-*/", op.ptr[0], 4) == NULL || (op.ptr[0] == '/' && !u->on_cpu)) return false;
+    if (op.len != 2 || !is_arithmetic(op.ptr[0]) || (op.ptr[0] == '/' && !u->on_cpu)) return false;
     return ts_node_eq(gg__field(statement, "right"), use) && gg_node_is(left, "identifier") &&
            !gg__is_bool(target.dtype) && (op.ptr[0] != '/' || gg__is_floating(target.dtype)) &&
            gg__scalar_meets(u, s, target, op.ptr[0]);
