@@ -1,0 +1,131 @@
+/* GG013 select-return: `if c: return a` in front of more statements and a last return.
+ * Offers: the early value and the condition are kept, and the last return selects with torch.where.
+ * Refuses: unless what is between are assignments of pure expressions, whose gradients are finite where the values are, and both values have one
+ * dtype, shape and layout.  Safety: exact.  Page: docs/rules/GG013.md */
+#include "repair/infer.h"
+#include "repair/select.h"
+
+typedef struct early {
+    TSNode node, value, last; /* the if statement, what it returns, the last return */
+    gg__test test;
+    gg_str first, second; /* texts of both values */
+} early;
+
+static TSNode next_statement(TSNode statement) {
+    TSNode next = ts_node_next_named_sibling(statement);
+    while (gg_node_is(next, "comment")) next = ts_node_next_named_sibling(next);
+    return next;
+}
+
+static bool returns_value(TSNode statement) {
+    return gg_node_is(statement, "return_statement") && gg__child_count(statement) == 1;
+}
+
+/* Nothing but the function's own statements sees its names. */
+static bool is_no_scope(TSNode node, void *data) {
+    const TSNode *function = data;
+    static const char *const scopes[] = {"lambda", "function_definition", "class_definition", "global_statement",
+                                         "nonlocal_statement"};
+    for (size_t i = 0; i < GG_COUNT(scopes); i++)
+        if (gg_node_is(node, scopes[i]) && !ts_node_eq(node, *function)) return false;
+    return true;
+}
+
+/* What runs now although the early value was returned before: learns the names. */
+static bool follow(gg__select *s, gg__arm *arm, TSNode statement) {
+    TSNode assignment = gg__child(statement, 0), left = gg__field(assignment, "left");
+    bool plain = gg_node_is(statement, "expression_statement") && gg_node_is(assignment, "assignment") &&
+                 gg_node_is(left, "identifier") && ts_node_is_null(gg__field(assignment, "type"));
+    TSNode right = gg__field(assignment, "right");
+    if (!plain || ts_node_is_null(right) || arm->count == GG__MAX_BINDINGS) return false;
+    gg_str name = gg__text(s->in->tree, left);
+    gg__binding b = {.name = name, .text = name, .meta = gg__infer_in(s, arm, right)};
+    if (!gg__is_number(b.meta) && !gg__selectable(s, b.meta)) return false;
+    gg__text_reading(s, arm, right, &b.reads);
+    for (size_t i = 0; i < arm->count; i++)
+        if (gg_str_equal(arm->items[i].name, name)) {
+            arm->items[i] = b;
+            return true;
+        }
+    arm->items[arm->count++] = b;
+    return true;
+}
+
+static bool find_if(const gg_rule_input *in, early *e) {
+    TSNode at = gg_node_at(in->tree, in->span);
+    while (!ts_node_is_null(at) && !gg_node_is(at, "if_statement") && !gg_node_is(at, "block")) at = gg__parent(at);
+    TSNode statement = gg__only_statement(gg__field(at, "consequence"));
+    e->node = at;
+    e->value = gg__child(statement, 0);
+    return gg_node_is(at, "if_statement") && gg__covers(gg__field(at, "condition"), in->span) &&
+           ts_node_is_null(gg__field(at, "alternative")) && returns_value(statement) && gg__alone_on_line(in->tree, at);
+}
+
+static bool look(gg__select *s, early *e, gg__arm *arm) {
+    uint64_t reads, other;
+    if (!find_if(s->in, e)) return false;
+    TSNode condition = gg__field(e->node, "condition"), function = gg__function(e->node);
+    s->statement = e->node;
+    s->finite = gg__asks_finiteness(s->in->tree, condition);
+    if (!gg_node_is(function, "function_definition") || !gg__visit(function, is_no_scope, &function)) return false;
+    if (gg__has_comment(s->in->tree, gg_node_span(e->node)) || !gg__test_of(s, NULL, condition, &e->test)) return false;
+    gg__meta a = gg__infer(s->in, e->value);
+    e->first = gg__text_reading(s, NULL, gg__strip_parentheses(e->value), &reads);
+    TSNode at = next_statement(e->node);
+    while (!ts_node_is_null(at) && !returns_value(at)) {
+        if (!follow(s, arm, at)) return false;
+        at = next_statement(at);
+    }
+    if (ts_node_is_null(at) || arm->count == 0) return false; /* two returns are GG002's */
+    e->last = gg__child(at, 0);
+    gg__meta b = gg__infer_in(s, arm, e->last);
+    e->second = gg__text_reading(s, arm, gg__strip_parentheses(e->last), &other);
+    return gg__same_tensor(a, b) && gg__selectable(s, a) && gg__selectable(s, b) &&
+           (!gg__has_size_one(a) || (reads & other)) && !gg__has_comment(s->in->tree, gg_node_span(e->last));
+}
+
+static bool build(const gg_rule_input *in, gg_arena *arena, TSNode *out_node, gg_edits *out) {
+    gg__select s;
+    early e = {0};
+    TSNode start = gg_node_at(in->tree, in->span);
+    gg__arm *arm = gg_arena_calloc(arena, 1, sizeof(*arm));
+    if (!gg__can_name(in->tree, start, "torch")) return false;
+    gg__select_init(&s, in, gg__statement(start), arena);
+    bool done = look(&s, &e, arm);
+    *out_node = e.node;
+    if (done && out) {
+        gg_str chosen = gg__new_name(&s, "chosen"), kept = gg__new_name(&s, "early");
+        gg_edits_add(out, gg_node_span(e.node),
+                     gg_arena_printf(arena, "%.*s = %.*s%.*s%.*s%.*s = %.*s", GG_STR_ARG(chosen),
+                                     GG_STR_ARG(e.test.text), GG_STR_ARG(s.newline), GG_STR_ARG(s.indent),
+                                     GG_STR_ARG(kept), GG_STR_ARG(e.first)));
+        e.test.text = chosen;
+        gg_edits_add(out, gg_node_span(e.last), gg__where(&s, e.test, kept, e.second));
+    }
+    gg__select_clear(&s);
+    return done;
+}
+
+static bool check(const gg_rule_input *in, gg_rule_match *out) {
+    if (!gg__is_branch(in)) return false;
+    gg_arena *arena = gg_arena_new();
+    bool done = build(in, arena, &out->node, NULL);
+    gg_arena_free(arena);
+    return done;
+}
+
+static int edit(const gg_rule_input *in, const gg_rule_match *match, gg_arena *arena, gg_edits *out, gg_error *err) {
+    TSNode node = match->node;
+    if (!build(in, arena, &node, out)) return gg_fail(err, GG_ENOMATCH, "the values are not proven to be alike");
+    gg__require_module(in->tree, node, "torch", arena, out);
+    return 0;
+}
+
+const gg_rule gg_rule_select_return = {
+    .code = "GG013",
+    .name = "select-return",
+    .title = "Select between the early and the last value",
+    .safety = GG_SAFETY_EXACT,
+    .check = check,
+    .edit = edit,
+};
