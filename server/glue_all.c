@@ -1,8 +1,10 @@
-/* Glue all: every repair of a document that can be proved, as one edit.  Drives a repair session (repair/fix.c) against the worker: its steps run
+/* Glue all: every repair of a document that can be proved, as one edit; or timed.  Drives a repair session (repair/fix.c) against the worker: its steps run
  * in jobs, what they ask for is asked from the loop.  Loop thread only, but for `step`.
  *
  * Invariant: `fix` is the job's while one is running, and else the loop's. */
 #include "server/session.h"
+
+enum { BENCH_DEADLINES = 5 }; /* of an entry, for one figure: it compiles for real */
 
 struct gg_glue_all {
     gg_session *session;
@@ -16,7 +18,8 @@ struct gg_glue_all {
     /* what the worker said of the last step, until the next */
     json_t *entries, *verdict;
     char *failure;
-    bool asked_capture, asked_verdict;
+    bool asked_capture, asked_verdict, asked_bench;
+    json_t *bench; /* what is to be timed came so far; NULL: nothing is to be */
     gg_fix_action action;
     gg_edits edits;
     gg_error error;
@@ -51,8 +54,12 @@ static gg_str summary_of(const gg_fix *fix, gg_arena *arena) {
 
 static void finish(gg_glue_all *all, int error, const char *message) {
     gg_arena *arena = gg_arena_new();
-    gg_glue_result result = {
-        .error = error, .message = message, .document = document_of(all), .edits = &all->edits, .summary = GG_STR("")};
+    gg_glue_result result = {.error = error,
+                             .message = message,
+                             .document = document_of(all),
+                             .edits = &all->edits,
+                             .summary = GG_STR(""),
+                             .bench = all->bench};
     if (error == 0) result.summary = summary_of(all->fix, arena);
     if (all->canceled) {
         result.error = GG_ECANCELED;
@@ -71,6 +78,7 @@ static void finish(gg_glue_all *all, int error, const char *message) {
     gg_options_free(all->options);
     json_decref(all->entries);
     json_decref(all->verdict);
+    json_decref(all->bench);
     gg_free(all->failure);
     gg_free(all->uri);
     gg_free(all->path);
@@ -96,6 +104,7 @@ static void step(void *data) {
 }
 
 static void ask(gg_glue_all *all);
+static void ask_bench(gg_glue_all *all);
 
 static void on_step(void *data) {
     gg_glue_all *all = data;
@@ -105,6 +114,8 @@ static void on_step(void *data) {
         finish(all, all->error.code, all->error.message);
     else if (all->action.step != GG_FIX_DONE)
         ask(all);
+    else if (all->bench)
+        ask_bench(all);
     else if (gg_edits_move_unknown(&all->edits))
         finish(all, GG_ENOMATCH, "the edit would move a character that is no text");
     else
@@ -114,6 +125,7 @@ static void on_step(void *data) {
 static void on_frame(void *data, const char *op, const json_t *frame) {
     gg_glue_all *all = data;
     if (strcmp(op, "entry") == 0) json_array_append_new(all->entries, json_deep_copy(json_object_get(frame, "entry")));
+    if (strcmp(op, "bench") == 0) json_array_append_new(all->bench, json_deep_copy(json_object_get(frame, "bench")));
     if (strcmp(op, "verdict") == 0) {
         json_decref(all->verdict);
         all->verdict = json_deep_copy(json_object_get(frame, "verdict"));
@@ -125,31 +137,65 @@ static void on_frame(void *data, const char *op, const json_t *frame) {
     bool ok = status && strcmp(status, "ok") == 0;
     if (status && strcmp(status, "canceled") == 0) all->canceled = true;
     if (!ok) all->failure = gg_str_dup(gg_str_from(message ? message : status ? status : "the worker gave no answer"));
-    if (all->canceled || (!ok && all->asked_capture)) {
+    if (all->canceled || (!ok && !all->asked_verdict)) {
         finish(all, GG_EFAILED, all->failure);
+        return;
+    }
+    if (all->asked_bench) {
+        finish(all, 0, NULL);
         return;
     }
     gg_job_start(all->session, step, on_step, all);
 }
 
-/* The open texts, with the one being mended as the session has it; the caller frees. */
-static gg_overlay_file *texts_of(const gg_glue_all *all, size_t *out_count) {
+/* The open texts, with `text` for the one being mended; the caller frees. */
+static gg_overlay_file *texts_of(const gg_glue_all *all, const gg_text *text, size_t *out_count) {
     gg_overlay_file *files;
     *out_count = gg_overlay_of(all->session, &files);
     for (size_t i = 0; i < *out_count; i++)
-        if (gg_str_is(files[i].file, all->path)) files[i].text = gg_text_bytes(all->action.original);
+        if (gg_str_is(files[i].file, all->path)) files[i].text = gg_text_bytes(text);
     return files;
 }
 
-static void ask(gg_glue_all *all) {
+static void submit(gg_glue_all *all, json_t *request_take) {
     gg_workspace *workspace = gg_workspace_of(all->session, all->path);
     all->worker = gg_workspace_worker(workspace);
     if (all->worker == NULL) {
+        json_decref(request_take);
         finish(all, GG_EFAILED, workspace->error);
         return;
     }
-    size_t count;
-    gg_overlay_file *files = texts_of(all, &count);
+    all->waiting = true;
+    all->job = gg_worker_submit(all->worker, request_take, on_frame, all);
+    if (all->job != 0) return;
+    all->waiting = false; /* it is being closed */
+    all->canceled = true;
+    finish(all, GG_ECANCELED, NULL);
+}
+
+static json_t *compare_request(const gg_glue_all *all, const gg_text *before, const gg_text *after,
+                               const char *safety) {
+    gg_verify_request verify = {.file = gg_str_from(all->path),
+                                .safety = safety,
+                                .deadline_ms = all->options->timeout_ms * (safety ? 1 : BENCH_DEADLINES)};
+    gg_overlay_file *files = texts_of(all, before, &verify.original_count),
+                    edited = {verify.file, gg_text_bytes(after)};
+    verify.original = files;
+    verify.edited = &edited;
+    verify.edited_count = 1;
+    json_t *request = safety ? gg_verify_request_encode(&verify) : gg_bench_request_encode(&verify);
+    gg_free(files);
+    return request;
+}
+
+static void ask_bench(gg_glue_all *all) {
+    all->asked_capture = all->asked_verdict = false;
+    all->asked_bench = true;
+    gg_progress_say(all->progress, "timing");
+    submit(all, compare_request(all, all->text, gg_fix_text(all->fix), NULL));
+}
+
+static void ask(gg_glue_all *all) {
     json_decref(all->entries);
     json_decref(all->verdict);
     gg_free(all->failure);
@@ -158,35 +204,20 @@ static void ask(gg_glue_all *all) {
     all->failure = NULL;
     all->asked_capture = all->action.step == GG_FIX_CAPTURE;
     all->asked_verdict = !all->asked_capture;
-    gg_str file = gg_str_from(all->path);
-    json_t *request;
     if (all->asked_capture) {
-        gg_capture_request capture = {
-            .file = file, .overlay = files, .overlay_count = count, .deadline_ms = all->options->timeout_ms};
-        request = gg_capture_request_encode(&capture);
-    } else {
-        gg_overlay_file edited = {file, gg_text_bytes(all->action.edited)};
-        gg_verify_request verify = {.file = file,
-                                    .original = files,
-                                    .original_count = count,
-                                    .edited = &edited,
-                                    .edited_count = 1,
-                                    .safety = gg_safety_name(all->action.safety),
-                                    .deadline_ms = all->options->timeout_ms};
-        request = gg_verify_request_encode(&verify);
-        gg_arena *arena = gg_arena_new();
-        gg_progress_say(all->progress, gg_arena_z(arena, gg_arena_printf(arena, "candidate %zu: %s", ++all->candidates,
-                                                                         all->action.rule->name)));
-        gg_arena_free(arena);
+        gg_capture_request capture = {.file = gg_str_from(all->path), .deadline_ms = all->options->timeout_ms};
+        gg_overlay_file *files = texts_of(all, all->action.original, &capture.overlay_count);
+        capture.overlay = files;
+        json_t *request = gg_capture_request_encode(&capture);
+        gg_free(files);
+        submit(all, request);
+        return;
     }
-    all->waiting = true;
-    all->job = gg_worker_submit(all->worker, request, on_frame, all);
-    gg_free(files);
-    if (all->job == 0) { /* it is being closed */
-        all->waiting = false;
-        all->canceled = true;
-        finish(all, GG_ECANCELED, NULL);
-    }
+    gg_arena *arena = gg_arena_new();
+    gg_progress_say(all->progress, gg_arena_z(arena, gg_arena_printf(arena, "candidate %zu: %s", ++all->candidates,
+                                                                     all->action.rule->name)));
+    gg_arena_free(arena);
+    submit(all, compare_request(all, all->action.original, all->action.edited, gg_safety_name(all->action.safety)));
 }
 
 static bool wants(const void *data, const gg_site *site) {
@@ -227,6 +258,13 @@ gg_glue_all *gg_glue_all_start(gg_document *document, gg_safety max_safety,
     session->glues++;
     all->progress = gg_progress_start(session, "graphglue: mending the file", on_progress_cancel, all);
     gg_job_start(session, step, on_step, all);
+    return all;
+}
+
+gg_glue_all *gg_bench_start(gg_session *session, const json_t *argument,
+                            void (*done)(void *data, const gg_glue_result *result), void *data, gg_error *err) {
+    gg_glue_all *all = gg_glue_all_start_from(session, argument, done, data, err);
+    if (all) all->bench = json_array(); /* nothing is asked before a turn of the loop */
     return all;
 }
 

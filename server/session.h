@@ -201,6 +201,7 @@ typedef struct gg_glue_result {
     gg_document *document;
     const gg_edits *edits; /* when no error; spans in the document's text */
     gg_str summary;
+    const json_t *bench; /* of gg_bench_start: docs/json.md's `bench`; borrowed */
 } gg_glue_result;
 typedef struct gg_glue gg_glue;
 /* Verifies a rule's edits for a site; done is called once, from a later turn. NULL with err when it cannot begin. */
@@ -220,6 +221,9 @@ gg_glue_all *gg_glue_all_start(gg_document *document, gg_safety max_safety,
 /* As above, from a command's argument: a URI, or what gg_fix_all_offer made. */
 gg_glue_all *gg_glue_all_start_from(gg_session *session, const json_t *argument,
                                     void (*done)(void *data, const gg_glue_result *result), void *data, gg_error *err);
+/* The same, with the edits not to be applied but timed; of a URI. */
+gg_glue_all *gg_bench_start(gg_session *session, const json_t *argument,
+                            void (*done)(void *data, const gg_glue_result *result), void *data, gg_error *err);
 json_t *gg_fix_all_offer(const gg_document *document);
 gg_safety gg_fix_all_safety(const gg_document *document); /* exact, unless a setting says more */
 void gg_glue_all_cancel(gg_glue_all *all);                /* its done follows */

@@ -1,4 +1,4 @@
-/* workspace/executeCommand: capture a file, glue a site (for clients that cannot resolve edits) or all of a file, write inputs,
+/* workspace/executeCommand: capture a file, glue a site (for clients that cannot resolve edits) or all of a file, time that, write inputs,
  * status.  Loop thread only. */
 #include "server/on/on.h"
 
@@ -93,18 +93,32 @@ static void on_glued_all(void *data, const gg_glue_result *result) {
         gg_call_reply_take(call, json_null());
 }
 
+/* The reply is the figures; the summary says what was proved, and nothing is applied. */
+static void on_timed(void *data, const gg_glue_result *result) {
+    gluing_all *g = data;
+    gg_call *call = g->call;
+    gg_free(g);
+    if (call == NULL) return;
+    if (result->error)
+        gg_glue_refuse(call, result->error, result->message);
+    else
+        gg_call_reply_take(call, json_pack("{s:s%, s:o}", "summary", result->summary.ptr, result->summary.len, "bench",
+                                           json_deep_copy(result->bench)));
+}
+
 static void on_all_cancel(gg_call *call) {
     gluing_all *g = call->work;
     g->call = NULL;
     gg_glue_all_cancel(g->glue);
 }
 
-static void glue_all(gg_session *session, gg_call *call, const json_t *argument) {
+static void glue_all(gg_session *session, gg_call *call, const json_t *argument, bool time_it) {
     gg_error err = {0};
     gluing_all *g = gg_calloc(1, sizeof(gluing_all));
     *g = (gluing_all){.session = session, .call = call, .quiet = json_is_object(argument)};
     call->work = g;
-    g->glue = gg_glue_all_start_from(session, argument, on_glued_all, g, &err);
+    g->glue = time_it ? gg_bench_start(session, argument, on_timed, g, &err)
+                      : gg_glue_all_start_from(session, argument, on_glued_all, g, &err);
     if (g->glue) {
         call->on_cancel = on_all_cancel;
         return;
@@ -181,7 +195,9 @@ GG_HANDLER(gg_on_execute_command) {
     if (gg_str_is(p->command, "graphglue.glue"))
         glue(session, call, first);
     else if (gg_str_is(p->command, "graphglue.glueAll"))
-        glue_all(session, call, first);
+        glue_all(session, call, first, false);
+    else if (gg_str_is(p->command, "graphglue.bench"))
+        glue_all(session, call, first, true);
     else if (gg_str_is(p->command, "graphglue.capture"))
         capture(session, call, first);
     else if (gg_str_is(p->command, "graphglue.writeInputs"))

@@ -7,7 +7,7 @@ import pytest
 import support
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
-from support import edits_of
+from support import edits_of, plain
 from test_cancel import cancel
 from test_code_action import resolve
 from test_execute_command import execute
@@ -169,3 +169,15 @@ async def test_not_without_trust(start):
     with pytest.raises(JsonRpcException) as refused:
         await execute(client, "graphglue.glueAll", {"uri": 5})
     assert refused.value.code == -32602
+
+
+async def test_timed(start):
+    """The figures of what Glue all would apply; the text stays as it is."""
+    client = await start(trusted=True, env={"CXX": "/nowhere/c++"})
+    uri = await saved(client, programs.BRANCH)
+    before = client.texts[uri]
+    answer = plain(await execute(client, "graphglue.bench", uri))
+    (entry,) = answer["bench"]
+    assert "1 repair proved" in answer["summary"] and entry["backend"] == "pass-through", answer
+    assert (entry["before"]["graphs"], entry["after"]["graphs"]) == (2, 1) and entry["eager"]["median_ms"] > 0
+    assert client.texts[uri] == before and not client.applied
