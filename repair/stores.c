@@ -13,6 +13,8 @@ bool gg__masked_store(const gg_rule_input *in, TSNode statement, gg__store *s) {
         gg__has_comment(in->tree, gg_node_span(s->assignment)))
         return false;
     gg__meta target = s->e.item.of;
+    if (gg_str_is(target.layout, "?"))
+        return false; /* perhaps expanded: copy_ raises then, a store under a mask does not */
     if (augmented) {
         gg_str op = gg__text(in->tree, gg__field(s->assignment, "operator"));
         s->op = gg_str_slice(op, 0, op.len - 1);

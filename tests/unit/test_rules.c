@@ -2,7 +2,7 @@
 /* Every repair rule against its fixtures: tests/fixtures/repair/<code>/.
  *
  * A fixture's first lines say what a capture would:  # site: GB0170 | <the expression>   and   # facts: h=float32[4,4] n=int64[] k=int …
- * and, where a rule asks for them, `# device: cuda:0` of all tensors and `# context: …` of the break.  The program begins behind them.
+ * (`[4,4]/strided`: not row after row) and, where a rule asks for them, `# device: cuda:0` of all tensors and `# context: …` of the break.  The program begins behind them.
  * x.py with x.expected.py: the rule's edits give the expected text, it parses, and once applied the rule offers nothing more there.
  * untouched_*.py: the rule offers nothing. */
 #include <dirent.h>
@@ -28,6 +28,10 @@ static gg_fact read_fact(gg_arena *arena, gg_str word) {
     gg_fact fact = {.kind = GG_VALUE_TENSOR, .device = GG_STR("cpu")};
     size_t equals = gg_str_find(word, GG_STR("="), 0), bracket = gg_str_find(word, GG_STR("["), 0);
     assert_true(equals != SIZE_MAX);
+    if (gg_str_ends_with(word, GG_STR("/strided"))) {
+        fact.layout = GG_LAYOUT_STRIDED;
+        word = gg_str_slice(word, 0, word.len - (sizeof("/strided") - 1));
+    }
     fact.name = gg_str_slice(word, 0, equals);
     if (bracket == SIZE_MAX) {
         gg_str kind = gg_str_slice(word, equals + 1, word.len);
