@@ -126,14 +126,12 @@ static bool augment(gg__select *s, gg__arm *arm, TSNode node) {
     if (!gg_node_is(left, "identifier") || op.len < 2) return false;
     op = gg_str_slice(op, 0, op.len - 1);
     gg__meta old = gg__infer_in(s, arm, left), m = gg__arithmetic(op, old, gg__infer_in(s, arm, right));
-    bool number = gg__is_number(old) && gg__is_number(m), own = find(arm, name) != NULL;
+    bool number = gg__is_number(old) && gg__is_number(m), fresh = true;
     for (size_t i = 0; i < arm->count; i++)
-        own = own && (arm->items[i].meta.fresh || gg__is_number(arm->items[i].meta));
-    if (!number) {
-        if (!find(arm, name)) own = arm->count == 0 && gg__owns(s->in, s->statement, name);
-        m.layout = old.layout;
-        if (!own || !gg__same_tensor(old, m) || !gg__selectable(s, m)) return false;
-    }
+        fresh = fresh && (arm->items[i].meta.fresh || gg__is_number(arm->items[i].meta));
+    m.layout = old.layout;
+    bool own = fresh && (find(arm, name) || gg__owns(s->in, s->statement, name));
+    if (!number && (!own || !gg__same_tensor(old, m) || !gg__selectable(s, m))) return false;
     gg__binding out = {.name = name, .meta = m, .pending = true};
     uint64_t more;
     gg_str a = gg__text_reading(s, arm, left, &out.reads), b = gg__text_reading(s, arm, right, &more);
@@ -149,9 +147,11 @@ static bool select_chain(gg__select *s, gg__arm *arm, TSNode node, const gg__tes
 static bool run_block(gg__select *s, gg__arm *arm, TSNode block, TSNode fallback, uint32_t depth) {
     if (depth > MAX_NESTED) return false;
     bool over = false;
+    TSNode taken = {0}; /* the return behind a nested if, as its last arm */
     for (uint32_t i = 0; i < gg__child_count(block); i++) {
         TSNode statement = gg__child(block, i), assignment = assignment_of(statement);
         if (gg_node_is(statement, "comment") || gg_node_is(statement, "pass_statement")) continue;
+        if (over && !ts_node_is_null(taken) && ts_node_eq(statement, taken)) continue;
         if (over) return false; /* what is never reached */
         if (!ts_node_is_null(assignment)) {
             gg_str name = gg__text(s->in->tree, gg__field(assignment, "left"));
@@ -162,7 +162,11 @@ static bool run_block(gg__select *s, gg__arm *arm, TSNode block, TSNode fallback
             if (!assign(s, arm, GG_STR(RETURNED), gg__child(statement, 0))) return false;
             over = true;
         } else if (gg_node_is(statement, "if_statement")) {
-            if (!select_chain(s, arm, statement, NULL, 0, fallback, depth + 1)) return false;
+            TSNode next = ts_node_next_named_sibling(statement);
+            while (gg_node_is(next, "comment")) next = ts_node_next_named_sibling(next);
+            if (gg_node_is(next, "return_statement") && gg__child_count(next) == 1) taken = next;
+            TSNode behind = ts_node_is_null(next) ? fallback : taken;
+            if (!select_chain(s, arm, statement, NULL, 0, behind, depth + 1)) return false;
             over = find(arm, GG_STR(RETURNED)) != NULL;
         } else {
             return false;
