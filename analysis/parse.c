@@ -191,6 +191,19 @@ cleanup:
     return rc;
 }
 
+gg_tree *gg_tree_used(const gg_tree *tree, unsigned round) {
+    const double golden = 0.618033988749895; /* its multiples, modulo 1, lie evenly however many they are */
+    double at = round * golden;
+    uint32_t offset = (uint32_t)((at - (unsigned)at) * (double)gg_text_bytes(tree->text).len);
+    gg_change nothing = {{offset, offset}, 0};
+    gg_tree *used;
+    return gg_tree_parse(&used, tree->text, tree, &nothing, 1, NULL, NULL) == 0 ? used : gg_tree_ref(tree);
+}
+
+void gg_trees_in_slabs(void) {
+    ts_set_allocator(gg_slab_malloc, gg_slab_calloc, gg_slab_realloc, gg_slab_free);
+}
+
 gg_tree *gg_tree_ref(const gg_tree *tree) {
     gg_tree *shared = (gg_tree *)tree; /* the count is the one part of a tree that changes */
     atomic_fetch_add_explicit(&shared->refs, 1, memory_order_relaxed);

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/slabs.h"
 #include "base/str.h"
 
 #endif

@@ -3,7 +3,7 @@
  * The pool is shared with the reading of files and of large messages, so that analysis never takes all of its threads. */
 #include "server/session.h"
 
-enum { MAX_RUNNING = 3 }; /* the pool has 4 threads */
+enum { MAX_RUNNING = 3 /* the pool has 4 threads */, LARGE_BYTES = 64 * 1024 };
 
 typedef struct gg_job {
     uv_work_t request;
@@ -95,11 +95,14 @@ static void on_dropped(void *data) {
     (void)data;
 }
 
+static bool is_large(const gg_tree *tree) {
+    return gg_text_bytes(gg_tree_text(tree)).len > LARGE_BYTES;
+}
+
 void gg_tree_drop(gg_session *session, gg_tree **tree) {
-    enum { LARGE_BYTES = 64 * 1024 };
     gg_tree *t = *tree;
     *tree = NULL;
-    bool later = t && gg_text_bytes(gg_tree_text(t)).len > LARGE_BYTES && session->state == GG_STATE_INITIALIZED;
+    bool later = t && is_large(t) && session->state == GG_STATE_INITIALIZED;
     if (later && gg_tree_unref_shared(&t)) return;
     if (later)
         gg_job_start(session, drop, on_dropped, t);
@@ -112,4 +115,45 @@ void gg_document_offer_tree(gg_document *document, const gg_tree *tree) {
     gg_tree_drop(document->session, &document->tree);
     document->tree = gg_tree_ref(tree);
     document->tree_changes.len = 0;
+}
+
+/* ---- a tree made fit for edits ------------------------------------------------------------------------------------------------ */
+
+typedef struct use_job {
+    gg_session *session;
+    gg_tree *tree, *used;
+    unsigned round;
+} use_job;
+
+static void start_using(gg_session *session, const gg_tree *tree, unsigned round);
+
+static void use_tree(void *data) {
+    use_job *j = data;
+    j->used = gg_tree_used(j->tree, j->round);
+}
+
+/* The document that has the tree by now, if any, takes the new one, and goes on with it: the nodes that it leaves are free for the next round's. */
+static void on_used(void *data) {
+    use_job *j = data;
+    bool kept = false;
+    for (size_t i = 0; i < j->session->documents.len; i++) {
+        gg_document *d = j->session->documents.items[i];
+        if (d->tree != j->tree || d->tree_changes.len || d->prediction) continue;
+        gg_document_offer_tree(d, j->used);
+        kept = true;
+    }
+    gg_tree_drop(j->session, &j->tree);
+    if (kept && j->round + 1 < GG_TREE_ROUNDS) start_using(j->session, j->used, j->round + 1);
+    gg_tree_drop(j->session, &j->used);
+    gg_free(j);
+}
+
+static void start_using(gg_session *session, const gg_tree *tree, unsigned round) {
+    use_job *j = gg_calloc(1, sizeof(use_job));
+    *j = (use_job){.session = session, .tree = gg_tree_ref(tree), .round = round};
+    gg_job_start(session, use_tree, on_used, j);
+}
+
+void gg_document_use_tree(gg_document *document) {
+    if (document->tree && is_large(document->tree)) start_using(document->session, document->tree, 0);
 }

@@ -1,5 +1,6 @@
 /* links: gg_base */
 /* Slices, UTF-8, buffers with ceilings, arenas, lists, errors. */
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -110,6 +111,61 @@ static void test_map(void **state) {
     assert_null(gg_map_find(&map, 7));
 }
 
+/* Blocks of all sizes keep what is in them, however others come and go, and grow with it. */
+static void test_slabs(void **state) {
+    (void)state;
+    enum { BLOCKS = 20000, SIZES = 300 };
+    static unsigned char *blocks[BLOCKS];
+    for (size_t round = 0; round < 3; round++) {
+        for (size_t i = round; i < BLOCKS; i += round + 1) {
+            size_t size = 1 + (i * 7 + round) % SIZES;
+            gg_slab_free(blocks[i]);
+            blocks[i] = i % 2 ? gg_slab_malloc(size) : gg_slab_calloc(1, size);
+            assert_int_equal((uintptr_t)blocks[i] % 8, 0);
+            assert_int_equal(i % 2 ? 0 : blocks[i][size - 1], 0);
+            memset(blocks[i], (int)(i % 251), size);
+            blocks[i] = gg_slab_realloc(blocks[i], size + i % 40);
+            blocks[i][0] = (unsigned char)(i % 251);
+            assert_int_equal(blocks[i][size - 1], i % 251);
+        }
+        for (size_t i = 0; i < BLOCKS; i++)
+            if (blocks[i]) assert_int_equal(blocks[i][0], i % 251);
+    }
+    for (size_t i = 0; i < BLOCKS; i++) gg_slab_free(blocks[i]);
+    gg_slab_free(NULL);
+    unsigned char *large = gg_slab_realloc(NULL, 100);
+    memset(large, 7, 100);
+    large = gg_slab_realloc(large, 100000);
+    assert_int_equal(large[99], 7);
+    gg_slab_free(large);
+}
+
+static void *use_slabs(void *seed) {
+    enum { BLOCKS = 500, ROUNDS = 40 };
+    unsigned char *blocks[BLOCKS] = {0}, mark = *(unsigned char *)seed;
+    for (size_t i = 0; i < (size_t)BLOCKS * ROUNDS; i++) {
+        unsigned char **block = &blocks[i * 31 % BLOCKS];
+        if (*block && **block != mark) return seed;
+        gg_slab_free(*block);
+        *block = gg_slab_malloc(80 + i % 5 * 8);
+        memset(*block, mark, 80);
+    }
+    for (size_t i = 0; i < BLOCKS; i++) gg_slab_free(blocks[i]);
+    return NULL;
+}
+
+static void test_slabs_of_threads(void **state) {
+    (void)state;
+    pthread_t threads[4];
+    unsigned char seeds[4] = {1, 2, 3, 4};
+    for (size_t i = 0; i < 4; i++) assert_int_equal(pthread_create(&threads[i], NULL, use_slabs, &seeds[i]), 0);
+    for (size_t i = 0; i < 4; i++) {
+        void *wrong;
+        assert_int_equal(pthread_join(threads[i], &wrong), 0);
+        assert_null(wrong);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_slices),
@@ -119,6 +175,8 @@ int main(void) {
         cmocka_unit_test(test_lists_keep_their_order),
         cmocka_unit_test(test_errors_have_codes_and_words),
         cmocka_unit_test(test_map),
+        cmocka_unit_test(test_slabs),
+        cmocka_unit_test(test_slabs_of_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

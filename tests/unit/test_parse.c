@@ -96,6 +96,28 @@ static void test_random_edits(void **state) {
     gg_text_unref(&text);
 }
 
+/* Reparsing in places all over a text leaves the tree as it is. */
+static void test_used(void **state) {
+    (void)state;
+    gg_text *text;
+    assert_int_equal(gg_text_new(&text, (gg_str){program, sizeof(program) - 1}, NULL), 0);
+    gg_tree *tree = parse(text), *used = gg_tree_ref(tree);
+    for (unsigned round = 0; round < GG_TREE_ROUNDS; round++) {
+        gg_tree *next = gg_tree_used(used, round);
+        assert_same_tree(tree, next);
+        gg_tree_unref(&used);
+        used = next;
+    }
+    assert_ptr_equal(gg_tree_text(used), text);
+    gg_tree_unref(&used);
+    gg_tree *other = gg_tree_ref(tree);
+    assert_true(gg_tree_unref_shared(&other));
+    assert_null(other);
+    assert_false(gg_tree_unref_shared(&tree));
+    gg_tree_unref(&tree);
+    gg_text_unref(&text);
+}
+
 static void test_nodes(void **state) {
     (void)state;
     gg_text *text;
@@ -162,10 +184,8 @@ static void test_cancel(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random_edits),
-        cmocka_unit_test(test_nodes),
-        cmocka_unit_test(test_nul_and_nesting),
-        cmocka_unit_test(test_cancel),
+        cmocka_unit_test(test_random_edits),    cmocka_unit_test(test_used),   cmocka_unit_test(test_nodes),
+        cmocka_unit_test(test_nul_and_nesting), cmocka_unit_test(test_cancel),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
