@@ -141,11 +141,11 @@ typedef enum gg_layout { GG_LAYOUT_CONTIGUOUS, GG_LAYOUT_DENSE, GG_LAYOUT_STRIDE
 typedef struct gg_fact { /* what a capture saw of a name, or of an attribute (`self.scale`), at a break */
     gg_str name;
     gg_value_kind kind;
+    gg_layout layout;
     gg_str dtype, device; /* "torch.float32"; empty when no tensor */
     const int64_t *shape; /* -1 for a symbolic size */
     int32_t rank;         /* -1 unknown */
     bool requires_grad;
-    gg_layout layout;
     bool has_number; /* a number had the value `number` in this capture */
     double number;
 } gg_fact;
