@@ -1,6 +1,11 @@
 /* CPU-bound work off the loop, in libuv's thread pool, on immutable snapshots.  Started and finished on the loop thread.
  *
  * The pool is shared with the reading of files and of large messages, so that analysis never takes all of its threads. */
+#include <stdlib.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 #include "server/session.h"
 
 enum { MAX_RUNNING = 3 /* the pool has 4 threads */, LARGE_BYTES = 64 * 1024 };
@@ -127,9 +132,17 @@ typedef struct use_job {
 
 static void start_using(gg_session *session, const gg_tree *tree, unsigned round);
 
+/* What the first look at a large text took for a while. */
+static void give_back_memory(void) {
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
+}
+
 static void use_tree(void *data) {
     use_job *j = data;
     j->used = gg_tree_used(j->tree, j->round);
+    if (j->round + 1 == GG_TREE_ROUNDS) give_back_memory();
 }
 
 /* The document that has the tree by now, if any, takes the new one, and goes on with it: the nodes that it leaves are free for the next round's. */
