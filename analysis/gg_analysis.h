@@ -299,8 +299,8 @@ typedef struct gg_predictions gg_predictions;
 gg_predictor *gg_predictor_new(void);
 void gg_predictor_free(gg_predictor *predictor); /* NULL is fine */
 gg_predictions *gg_predictor_run(gg_predictor *predictor, const gg_tree *tree);
-size_t gg_predictor_walked(const gg_predictor *predictor);                 /* entries that the last run looked into */
-size_t gg_predictor_steps(const gg_predictor *predictor); /* … what that took: nodes walked, names compared */
+size_t gg_predictor_walked(const gg_predictor *predictor); /* entries that the last run looked into */
+size_t gg_predictor_steps(const gg_predictor *predictor);  /* … what that took: nodes walked, names compared */
 gg_prediction_list gg_predictions_list(const gg_predictions *predictions); /* borrowed; of NULL: empty */
 void gg_predictions_free(gg_predictions *predictions);                     /* NULL is fine */
 

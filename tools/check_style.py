@@ -43,7 +43,11 @@ def main() -> int:
         if not path.endswith((".c", ".cpp", ".h", ".py", ".lua", ".md", ".sh", ".txt", ".cmake", ".json", ".def")):
             continue
         file = ROOT / path
-        if file.is_file() and not path.startswith(("third_party/", "tests/fuzz/corpora/")) and path != "tools/check_style.py":
+        if (
+            file.is_file()
+            and not path.startswith(("third_party/", "tests/fuzz/corpora/"))
+            and path != "tools/check_style.py"
+        ):
             found += problems(path, file.read_text(encoding="utf-8", errors="replace"))
     print("\n".join(found) if found else "style: nothing to say")
     return 1 if found else 0

@@ -187,7 +187,12 @@ class Generator:
         return "\n".join([*out, "", "#endif", ""])
 
     def source(self) -> str:
-        out = [HEADER, '#include "protocol/lsp_types.h"\n', "#include <stddef.h>\n", '#include "protocol/codec_table.h"\n']
+        out = [
+            HEADER,
+            '#include "protocol/lsp_types.h"\n',
+            "#include <stddef.h>\n",
+            '#include "protocol/codec_table.h"\n',
+        ]
         for name, fields in self.structs.items():
             c = snake(name)
             rows = []
@@ -222,7 +227,9 @@ def main() -> int:
 
     folder = ROOT / "protocol"
     try:
-        texts = generate(types, read_methods((folder / "methods.txt").read_text()), json.loads((folder / "overlay.json").read_text()))
+        texts = generate(
+            types, read_methods((folder / "methods.txt").read_text()), json.loads((folder / "overlay.json").read_text())
+        )
     except GeneratorError as e:
         print(f"gen_protocol: {e}", file=sys.stderr)
         return 1
@@ -232,7 +239,10 @@ def main() -> int:
         if not path.exists() or path.read_text() != text:
             stale = 1
             if check:
-                print(f"gen_protocol: protocol/{name} is not what the generator writes; run tools/gen_protocol.py", file=sys.stderr)
+                print(
+                    f"gen_protocol: protocol/{name} is not what the generator writes; run tools/gen_protocol.py",
+                    file=sys.stderr,
+                )
             else:
                 path.write_text(text)
     return stale if check else 0

@@ -19,7 +19,16 @@ def read(text: str) -> list[dict[str, str]]:
     found = []
     for _, key, kind, default, scope, description in SETTING.findall(text):
         toml = re.sub(r"[A-Z]", lambda m: "-" + m.group().lower(), key) if scope == "PROJECT" else ""
-        found.append({"key": key, "toml": toml, "wants": wants[kind], "default": default, "scope": scope, "description": description})
+        found.append(
+            {
+                "key": key,
+                "toml": toml,
+                "wants": wants[kind],
+                "default": default,
+                "scope": scope,
+                "description": description,
+            }
+        )
     rows = len(re.findall(r"^SETTING\(", text, re.MULTILINE))
     if rows != len(found) or not found:
         raise ValueError(f"server/settings.def: {rows} rows, of which {len(found)} can be read")
@@ -28,7 +37,10 @@ def read(text: str) -> list[dict[str, str]]:
 
 def table(settings: list[dict[str, str]]) -> str:
     """The settings as a Markdown table."""
-    lines = ["| key | in pyproject.toml | value | default | where | what it does |", "| --- | --- | --- | --- | --- | --- |"]
+    lines = [
+        "| key | in pyproject.toml | value | default | where | what it does |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
     for s in settings:
         toml = f"`{s['toml']}`" if s["toml"] else "—"
         default = f"`{s['default']}`" if s["default"] else "none"

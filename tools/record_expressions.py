@@ -60,7 +60,9 @@ def main() -> int:
     table = json.loads(TABLE.read_text())
     rows = table["expressions"]
     if options.add:
-        rows += [{"expression": line, "returned": True, "ids": []} for line in options.add.read_text().splitlines() if line]
+        rows += [
+            {"expression": line, "returned": True, "ids": []} for line in options.add.read_text().splitlines() if line
+        ]
     rows = record(options.support, options.python, table["prelude"], rows)
     lines = ",\n".join("  " + json.dumps(row) for row in rows)
     head = json.dumps({"torch": table["torch"], "prelude": table["prelude"]}, indent=1)[:-2]

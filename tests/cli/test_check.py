@@ -113,7 +113,13 @@ def test_flags_and_exit_codes(tmp_path: Path, run_json: Any) -> None:
 
 
 def test_usage_errors() -> None:
-    for arguments in (["--no-such"], [], ["-j", "0", "x.py"], ["--sarif", "--json", "x.py"], ["--timeout", "x", "x.py"]):
+    for arguments in (
+        ["--no-such"],
+        [],
+        ["-j", "0", "x.py"],
+        ["--sarif", "--json", "x.py"],
+        ["--timeout", "x", "x.py"],
+    ):
         done = cli("check", *arguments)
         assert done.returncode == 2 and done.stderr.startswith("graphglue-lsp check: "), done.stderr
 

@@ -417,7 +417,9 @@ def capabilities(
             apply_edit=True,
             configuration=True,
             workspace_folders=True,
-            did_change_watched_files=types.DidChangeWatchedFilesClientCapabilities(dynamic_registration=True) if watch else None,
+            did_change_watched_files=types.DidChangeWatchedFilesClientCapabilities(dynamic_registration=True)
+            if watch
+            else None,
             diagnostics=types.DiagnosticWorkspaceClientCapabilities(refresh_support=refresh) if pull else None,
             code_lens=types.CodeLensWorkspaceClientCapabilities(refresh_support=True) if lens else None,
             inlay_hint=types.InlayHintWorkspaceClientCapabilities(refresh_support=True) if hints else None,

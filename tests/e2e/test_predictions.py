@@ -193,7 +193,11 @@ async def test_what_was_found_fades_on_an_edited_line_and_another_break_there_is
     client.replace(uri, "print(x)", "print(x, 1)")
     await client.sync()
     (faded,) = client.diagnostics[uri]
-    assert (faded.code, faded.severity, list(faded.tags)) == ("GB0059", types.DiagnosticSeverity.Hint, [types.DiagnosticTag.Unnecessary])
+    assert (faded.code, faded.severity, list(faded.tags)) == (
+        "GB0059",
+        types.DiagnosticSeverity.Hint,
+        [types.DiagnosticTag.Unnecessary],
+    )
     client.replace(uri, "print(x, 1)", "x.item()")
     await client.sync()
     assert [(d.code, d.severity.name) for d in client.diagnostics[uri]] == [("GB0059", "Hint"), ("GB0124", "Warning")]

@@ -9,7 +9,10 @@ from lsprotocol import types
 from programs import HEAD
 from pygls.exceptions import JsonRpcException
 
-NET = HEAD + "class Net(torch.nn.Module):\n    def forward(self, x: torch.Tensor):\n        print(x.shape)\n        return x\n"
+NET = (
+    HEAD
+    + "class Net(torch.nn.Module):\n    def forward(self, x: torch.Tensor):\n        print(x.shape)\n        return x\n"
+)
 
 
 async def pull(client, previous=None, token=None):
@@ -53,7 +56,9 @@ async def test_of_files_that_are_not_open(start, tmp_path):
     severities = {r.uri: d.severity for r in reports for d in r.items}
     assert severities[client.uri("sub/b.py")] is types.DiagnosticSeverity.Error
     assert severities[client.uri("a.py")] is types.DiagnosticSeverity.Warning
-    assert {r.uri: r.version for r in reports}[uri] == 1 and {r.uri: r.version for r in reports}[client.uri("a.py")] is None
+    assert {r.uri: r.version for r in reports}[uri] == 1 and {r.uri: r.version for r in reports}[
+        client.uri("a.py")
+    ] is None
     document = types.TextDocumentIdentifier(uri=uri)
     single = await client.text_document_diagnostic_async(types.DocumentDiagnosticParams(text_document=document))
     assert single.result_id == ids(reports)[uri]
@@ -120,7 +125,9 @@ async def test_canceled(start, when):
     previous = ids(await pull(client)) if when == "held" else {}
     sent = [types.PreviousResultId(uri=uri, value=value) for uri, value in previous.items()]
     params = types.WorkspaceDiagnosticParams(previous_result_ids=sent)
-    pending = asyncio.ensure_future(client.protocol.send_request_async(types.WORKSPACE_DIAGNOSTIC, params, msg_id="scan"))
+    pending = asyncio.ensure_future(
+        client.protocol.send_request_async(types.WORKSPACE_DIAGNOSTIC, params, msg_id="scan")
+    )
     for _ in range(5):
         await asyncio.sleep(0)  # it is sent
     if when == "held":

@@ -69,8 +69,7 @@ def judge(before: list[Side], after: list[Side], safety: str, lines: cascade.Lin
         "compared": _compared(before, safety),
         "reasons": list(dict.fromkeys(reasons))[:16],
         "entries": [
-            {"name": a.entry["name"], "before": a.entry, "after": b.entry, "glued": _glued(b, safety)}
-            for a, b in pairs
+            {"name": a.entry["name"], "before": a.entry, "after": b.entry, "glued": _glued(b, safety)} for a, b in pairs
         ],
     }
 

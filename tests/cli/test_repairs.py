@@ -1,0 +1,46 @@
+"""`fix` on a table of measured break patterns: what it glues, at what safety; and what it does not, one by one."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import BIN, ROOT
+
+sys.path.insert(0, str(ROOT / "bench"))
+import repairs
+
+PROGRAMS = repairs.programs(json.loads((ROOT / "tests" / "fixtures" / "repairs.json").read_text()))
+# What is not glued at the safety that the table gives, and why.
+ALIAS = "one arm is the argument itself, and a caller may see that torch.where returns a copy"
+NOT_PROVEN = "nothing in the program proves how large the result may be; the table's rewrite knows it from the inputs"
+LEFT = {
+    "24 chained compare": ALIAS,
+    "88 torch.is_nonzero branch": ALIAS,
+    "33 int(t)": "Python raises on NaN and infinity, the tensor does not",
+    "35 x[:, :n] tensor slice": "numeric: the sum under a mask is made in another order",
+    "40 l[t] list by tensor": "effects: an index that is not there raises with another text",
+    "60 bincount": NOT_PROVEN,
+    "61 repeat_interleave(tensor)": NOT_PROVEN,
+    "62 F.one_hot(x)": NOT_PROVEN,
+    "71 try/except RuntimeError around op": "Dynamo fails with an error and reports no break: there is no site to mend",
+    "72 detect_anomaly ctx": "effects: its warning is not said under the compiler",
+    "87 torch.use_deterministic/ set_default": "a setting of the whole process is not moved to callers that may be anywhere",
+    "90 sparse creation": "without the compiler the sparse tensor comes with a warning of torch, which dense operations do not give",
+}
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=[p["name"] for p in PROGRAMS])
+def test_program(program: dict[str, Any], tmp_path: Path) -> None:
+    result = repairs.mend(program, tmp_path, BIN / "graphglue-lsp", sys.executable)
+    assert result["error"] is None and result["entries"]
+    glued = all(e["glued"] for e in result["entries"])
+    wrong = [r for r in result["repairs"] if r["verdict"]["outputs"] == "different"]
+    assert all("shares memory" in r["verdict"]["reasons"][0] for r in wrong), f"proposed what changes results: {wrong}"
+    if program["wanted"]:
+        assert glued != (program["name"] in LEFT), repairs.left(result)
+
+
+def test_what_is_left_is_there() -> None:
+    assert set(LEFT) <= {p["name"] for p in PROGRAMS if p["wanted"]}
