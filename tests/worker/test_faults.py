@@ -207,6 +207,11 @@ def test_input_reads_nothing(worker: Worker, write: Write) -> None:
     assert "EOFError" in run_fault(worker, write, "input()").entries["f"]["message"]
 
 
+def test_a_breakpoint_stops_nobody(worker: Worker, write: Write) -> None:
+    entry = run_fault(worker, write, "breakpoint()").entries["f"]
+    assert (entry["status"], [b["id"] for b in entry["breaks"]]) == ("breaks", ["GB0059"]), entry["message"]
+
+
 @pytest.mark.parametrize(
     "source",
     [

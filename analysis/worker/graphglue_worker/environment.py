@@ -19,7 +19,7 @@ def descriptor() -> int | None:
 
 
 def restore() -> None:
-    """Make the environment the user's own again, CUDA devices too."""
+    """Make the environment the user's own again, CUDA devices too; but nobody is there to answer a debugger."""
     fd = descriptor()
     if fd is not None:
         at, whole = 0, b""
@@ -37,6 +37,7 @@ def restore() -> None:
         os.environ.pop("CUDA_VISIBLE_DEVICES", None)
     else:
         os.environ["CUDA_VISIBLE_DEVICES"] = visible
+    os.environ["PYTHONBREAKPOINT"] = "0"
 
 
 def forget(scratch: str) -> None:

@@ -49,9 +49,7 @@ class Plan:
     seed: int = 0
     change: Change | None = None
     foreign: bool = False  # values a program may not expect: it may loop without end or ask for much memory
-    longer: tuple[int, int] | None = (
-        None  # a dimension, and by how much it is longer: asked only of what the original can do
-    )
+    longer: tuple[int, int] | None = None  # a dimension, and by how much: asked only of what the original can do
 
 
 @dataclass
