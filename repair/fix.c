@@ -33,6 +33,7 @@ struct gg_fix {
     bool (*covers)(const void *data, gg_str path); /* NULL: no other file */
     const void *covers_data;
     gg_safety max_safety;
+    bool keeps_deliberate;
     gg_safety weakest; /* of the accepted repairs: what one waived shows where a later one lets more be compiled */
     const gg_registry *registry;
     bool (*wants)(const void *data, const gg_site *site); /* NULL: every one */
@@ -75,6 +76,10 @@ gg_fix *gg_fix_new(gg_str path, const gg_text *text, gg_safety max_safety, const
     fix->max_safety = max_safety;
     fix->registry = registry;
     return fix;
+}
+
+void gg_fix_keep_deliberate(gg_fix *fix) {
+    fix->keeps_deliberate = true;
 }
 
 void gg_fix_only(gg_fix *fix, bool (*wants)(const void *data, const gg_site *site), const void *data) {
@@ -189,7 +194,10 @@ static const gg_site *choose_site(gg_fix *fix, bool again) {
     if (chosen == SIZE_MAX) return NULL;
     const gg_site *site = &fix->sites.items[chosen];
     gg_rule_input in = {file_at(fix, site->file)->tree, site, site->span};
-    fix->offer_count = gg_repair_offers(&in, fix->max_safety, fix->offers, MAX_OFFERS);
+    size_t offered = gg_repair_offers(&in, fix->max_safety, fix->offers, MAX_OFFERS);
+    fix->offer_count = 0;
+    for (size_t i = 0; i < offered; i++)
+        if (!(fix->keeps_deliberate && fix->offers[i]->deliberate)) fix->offers[fix->offer_count++] = fix->offers[i];
     fix->next_offer = 0;
     fix->site_key = key_of(fix, chosen);
     fix->site_was_right = false;

@@ -67,6 +67,7 @@ typedef struct gg_rule {
     const char *name; /* "guard-diagnostic" */
     const char *title; /* for the user: "Skip this message while compiling" */
     gg_safety safety;
+    bool deliberate; /* what it undoes was written on purpose (a call that breaks the graph): never mended unasked */
     /* Cheap, on the tree and the facts only: runs on every code-action request. */
     bool (*check)(const gg_rule_input *in, gg_rule_match *out);
     /* Only when chosen.  Text goes into the arena.  GG_ENOMATCH when a precondition does not hold after all. */
@@ -148,6 +149,7 @@ typedef struct gg_fix_action {
 /* `path` absolute.  Only sites in that file are mended, unless gg_fix_cover says more.  max_safety bounds the rules. */
 gg_fix *gg_fix_new(gg_str path, const gg_text *text, gg_safety max_safety, const gg_registry *registry);
 /* Only sites that are wanted are mended from now on; `data` is borrowed for the session's life. */
+void gg_fix_keep_deliberate(gg_fix *fix); /* leave out the rules that are deliberate */
 void gg_fix_only(gg_fix *fix, bool (*wants)(const void *data, const gg_site *site), const void *data);
 /* Sites in files that `covers` (absolute path) accepts are mended too; `data` is borrowed for the session's life.  A file is read when a break
  * is first met in it. */

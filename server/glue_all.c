@@ -229,8 +229,9 @@ static void on_progress_cancel(void *data) {
     gg_glue_all_cancel(data);
 }
 
-gg_glue_all *gg_glue_all_start(gg_document *document, gg_safety max_safety,
-                               void (*done)(void *data, const gg_glue_result *result), void *data, gg_error *err) {
+/* `unasked`: as an editor does on save. */
+static gg_glue_all *start(gg_document *document, bool unasked, void (*done)(void *data, const gg_glue_result *result),
+                          void *data, gg_error *err) {
     gg_session *session = document->session;
     if (!session->settings.trusted) {
         gg_fail(err, GG_EFAILED,
@@ -253,7 +254,9 @@ gg_glue_all *gg_glue_all_start(gg_document *document, gg_safety max_safety,
                          .done = done,
                          .data = data};
     json_decref(values);
+    gg_safety max_safety = unasked && !options->safety_given ? GG_SAFETY_EXACT : options->max_safety;
     all->fix = gg_fix_new(gg_str_from(all->path), all->text, max_safety, NULL);
+    if (unasked) gg_fix_keep_deliberate(all->fix);
     gg_fix_only(all->fix, wants, all);
     session->glues++;
     all->progress = gg_progress_start(session, "graphglue: mending the file", on_progress_cancel, all);
@@ -263,22 +266,17 @@ gg_glue_all *gg_glue_all_start(gg_document *document, gg_safety max_safety,
 
 gg_glue_all *gg_bench_start(gg_session *session, const json_t *argument,
                             void (*done)(void *data, const gg_glue_result *result), void *data, gg_error *err) {
-    gg_glue_all *all = gg_glue_all_start_from(session, argument, done, data, err);
+    gg_glue_all *all = gg_glue_all_start(session, argument, done, data, err);
     if (all) all->bench = json_array(); /* nothing is asked before a turn of the loop */
     return all;
-}
-
-gg_safety gg_fix_all_safety(const gg_document *document) {
-    const gg_options *options = gg_options_of(document);
-    return options->safety_given ? options->max_safety : GG_SAFETY_EXACT;
 }
 
 json_t *gg_fix_all_offer(const gg_document *document) {
     return json_pack("{s:b, s:s, s:I}", "fixAll", 1, "uri", document->uri, "revision", (json_int_t)document->revision);
 }
 
-gg_glue_all *gg_glue_all_start_from(gg_session *session, const json_t *argument,
-                                    void (*done)(void *data, const gg_glue_result *result), void *data, gg_error *err) {
+gg_glue_all *gg_glue_all_start(gg_session *session, const json_t *argument,
+                               void (*done)(void *data, const gg_glue_result *result), void *data, gg_error *err) {
     const char *uri = json_string_value(json_is_string(argument) ? argument : json_object_get(argument, "uri"));
     gg_document *document = uri ? gg_document_find(session, gg_str_from(uri)) : NULL;
     const json_t *revision = json_object_get(argument, "revision");
@@ -290,9 +288,7 @@ gg_glue_all *gg_glue_all_start_from(gg_session *session, const json_t *argument,
         gg_fail(err, GG_ESTALE, "the document changed since the action was offered");
         return NULL;
     }
-    bool fix_all = json_is_true(json_object_get(argument, "fixAll"));
-    gg_safety safety = fix_all ? gg_fix_all_safety(document) : gg_options_of(document)->max_safety;
-    return gg_glue_all_start(document, safety, done, data, err);
+    return start(document, json_is_true(json_object_get(argument, "fixAll")), done, data, err);
 }
 
 void gg_glue_all_cancel(gg_glue_all *all) {

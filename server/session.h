@@ -218,17 +218,15 @@ bool gg_edits_move_unknown(const gg_edits *edits); /* U+FFFD, which may stand fo
 
 /* ---- glue_all.c: all sites of a document, callees first, as one edit; no edits when nothing was proved ---- */
 typedef struct gg_glue_all gg_glue_all;
-gg_glue_all *gg_glue_all_start(gg_document *document, gg_safety max_safety,
+/* Of a command's argument: a URI, or what gg_fix_all_offer made.  Of the latter, nothing deliberate is undone, and repairs are exact unless a
+ * setting says more: editors do it unasked, on save. */
+gg_glue_all *gg_glue_all_start(gg_session *session, const json_t *argument,
                                void (*done)(void *data, const gg_glue_result *result), void *data, gg_error *err);
-/* As above, from a command's argument: a URI, or what gg_fix_all_offer made. */
-gg_glue_all *gg_glue_all_start_from(gg_session *session, const json_t *argument,
-                                    void (*done)(void *data, const gg_glue_result *result), void *data, gg_error *err);
 /* The same, with the edits not to be applied but timed; of a URI. */
 gg_glue_all *gg_bench_start(gg_session *session, const json_t *argument,
                             void (*done)(void *data, const gg_glue_result *result), void *data, gg_error *err);
 json_t *gg_fix_all_offer(const gg_document *document);
-gg_safety gg_fix_all_safety(const gg_document *document); /* exact, unless a setting says more */
-void gg_glue_all_cancel(gg_glue_all *all);                /* its done follows */
+void gg_glue_all_cancel(gg_glue_all *all); /* its done follows */
 /* Fails the call, and tells the user why nothing was applied, unless the user gave it up. */
 void gg_glue_refuse(gg_call *call, int error, const char *message);
 /* {"documentChanges"|"changes": …}; new reference. */

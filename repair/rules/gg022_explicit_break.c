@@ -22,6 +22,7 @@ const gg_rule gg_rule_explicit_break = {
     .name = "explicit-break",
     .title = "Delete the graph break that the author asked for",
     .safety = GG_SAFETY_EXACT,
+    .deliberate = true,
     .check = check,
     .edit = edit,
 };

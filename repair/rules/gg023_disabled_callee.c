@@ -78,6 +78,7 @@ const gg_rule gg_rule_disabled_callee = {
     .name = "disabled-callee",
     .title = "Compile this function, which its author disabled",
     .safety = GG_SAFETY_EXACT,
+    .deliberate = true,
     .check = check,
     .edit = edit,
 };

@@ -44,7 +44,7 @@ GG_HANDLER(gg_on_code_action_resolve) {
     r->call = call;
     call->work = r;
     if (json_is_true(json_object_get(action->data, "fixAll")))
-        r->all = gg_glue_all_start_from(session, action->data, on_glued, r, &err);
+        r->all = gg_glue_all_start(session, action->data, on_glued, r, &err);
     else
         r->glue = gg_glue_start_from(session, action->data, on_glued, r, &err);
     if (r->glue || r->all) {

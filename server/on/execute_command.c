@@ -118,7 +118,7 @@ static void glue_all(gg_session *session, gg_call *call, const json_t *argument,
     *g = (gluing_all){.session = session, .call = call, .quiet = json_is_object(argument)};
     call->work = g;
     g->glue = time_it ? gg_bench_start(session, argument, on_timed, g, &err)
-                      : gg_glue_all_start_from(session, argument, on_glued_all, g, &err);
+                      : gg_glue_all_start(session, argument, on_glued_all, g, &err);
     if (g->glue) {
         call->on_cancel = on_all_cancel;
         return;

@@ -181,3 +181,21 @@ async def test_timed(start):
     assert "1 repair proved" in answer["summary"] and entry["backend"] == "pass-through", answer
     assert (entry["before"]["graphs"], entry["after"]["graphs"]) == (2, 1) and entry["eager"]["median_ms"] > 0
     assert client.texts[uri] == before and not client.applied
+
+
+ASKED_FOR = (
+    programs.HEAD
+    + "def scale(x):\n    h = x * 2\n    torch._dynamo.graph_break()\n    return h + 1\n"
+    + programs.INPUTS
+)
+
+
+async def test_on_save_nothing_is_undone_that_was_written_on_purpose(start):
+    client = await start(trusted=True)
+    uri = await saved(client, ASKED_FOR)
+    (action,) = await fix_all(client, uri)
+    assert (await resolve(client, action)).edit is None
+    await execute(client, "graphglue.glueAll", uri)
+    await client.until("workspace/applyEdit", lambda: client.applied)
+    assert "graph_break" not in client.texts[uri]
+    client.take_messages()
