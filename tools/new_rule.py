@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the skeleton of a repair rule: its file, its row, a fixture folder and a page (docs/how-to-add-a-rule.md).
 
-usage: new_rule.py GG012 mutable_default
+usage: new_rule.py GG999 mutable_default
 
 The skeleton builds and refuses everything; test_rules names what is to be filled in.  Nothing is overwritten.  Exit code: 0, or 2 with a reason.
 """
@@ -71,7 +71,7 @@ FIXTURES = {"basic.py": FIXTURE, "basic.expected.py": FIXTURE, "untouched_basic.
 def plan(root: Path, code: str, name: str) -> dict[Path, str]:
     """The files to write, with their texts.  Raises ValueError in words for the user."""
     if not re.fullmatch(r"GG\d{3}", code):
-        raise ValueError(f"a code is GG and three digits, such as GG012, not {code!r}")
+        raise ValueError(f"a code is GG and three digits, such as GG999, not {code!r}")
     if not re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", name):
         raise ValueError(f"a name is words in lower case with underscores, such as mutable_default, not {name!r}")
     rules = root / "repair" / "rules"
@@ -95,7 +95,7 @@ def plan(root: Path, code: str, name: str) -> dict[Path, str]:
 
 def main(arguments: list[str], root: Path = ROOT) -> int:
     if len(arguments) != 2 or arguments[0].startswith("-"):
-        print("usage: new_rule.py GG012 mutable_default", file=sys.stderr)
+        print("usage: new_rule.py GG999 mutable_default", file=sys.stderr)
         return 2
     try:
         files = plan(root, *arguments)

@@ -47,11 +47,11 @@ def texts(folder: Path) -> dict[str, bytes]:
     ("name", "arguments", "words"),
     [
         ("new_rule", ["GG12", "mutable_default"], "GG and three digits"),
-        ("new_rule", ["GG012", "mutable-default"], "lower case with underscores"),
-        ("new_rule", ["GG012", "../x"], "lower case with underscores"),
+        ("new_rule", ["GG999", "mutable-default"], "lower case with underscores"),
+        ("new_rule", ["GG999", "../x"], "lower case with underscores"),
         ("new_rule", ["GG002", "mutable_default"], "GG002 is repair/rules/gg002_where.c"),
-        ("new_rule", ["GG012", "where"], "RULE(where) already"),
-        ("new_rule", ["GG012"], "usage:"),
+        ("new_rule", ["GG999", "where"], "RULE(where) already"),
+        ("new_rule", ["GG999"], "usage:"),
         ("new_method", ["textDocument/foldingRanges"], "did you mean textDocument/foldingRange?"),
         ("new_method", ["textDocument/hover"], "has a row for textDocument/hover already"),
         ("new_method", ["textDocument/publishDiagnostics"], "the server's to send"),
@@ -82,11 +82,11 @@ def test_a_method_the_generator_cannot_do_leaves_nothing(copy: Path) -> None:
 
 def test_the_skeletons_build_and_tests_name_what_is_missing(copy: Path) -> None:
     """One configuration and build for both: only the libraries and the two tests concerned."""
-    done = tool(copy, "new_rule", "GG012", "mutable_default")
+    done = tool(copy, "new_rule", "GG999", "mutable_default")
     assert done.returncode == 0, done.stderr
     assert all(
         (copy / p).exists()
-        for p in ("repair/rules/gg012_mutable_default.c", "docs/rules/GG012.md", "tests/fixtures/repair/GG012/basic.py")
+        for p in ("repair/rules/gg999_mutable_default.c", "docs/rules/GG999.md", "tests/fixtures/repair/GG999/basic.py")
     )
     assert (copy / "repair" / "rules.def").read_text().endswith("RULE(mutable_default)\n")
     done = tool(copy, "new_method", "textDocument/foldingRange")
@@ -95,7 +95,7 @@ def test_the_skeletons_build_and_tests_name_what_is_missing(copy: Path) -> None:
         copy / "tests" / "e2e" / "test_folding_range.py"
     ).exists()
     assert run(sys.executable, "tools/gen_protocol.py", "--check", cwd=copy).returncode == 0
-    for name in ("gg012_mutable_default", "folding_range"):
+    for name in ("gg999_mutable_default", "folding_range"):
         (source,) = [*copy.glob(f"repair/rules/{name}.c"), *copy.glob(f"server/on/{name}.c")]
         formatted = run(
             Path(sys.prefix) / "bin" / "clang-format",
@@ -124,14 +124,14 @@ def test_the_skeletons_build_and_tests_name_what_is_missing(copy: Path) -> None:
         assert done.returncode != 0
         return done.stdout + done.stderr
 
-    assert "GG012.md: the page is still the skeleton's" in rules()
-    page, source = copy / "docs" / "rules" / "GG012.md", copy / "repair" / "rules" / "gg012_mutable_default.c"
+    assert "GG999.md: the page is still the skeleton's" in rules()
+    page, source = copy / "docs" / "rules" / "GG999.md", copy / "repair" / "rules" / "gg999_mutable_default.c"
     page.write_text(page.read_text().replace("ill in", "illed"))
     assert run("cmake", "--build", build, "--target", "test_rules", cwd=copy).returncode == 0
     assert "mutable-default has no title" in rules()
     source.write_text(source.read_text().replace('"Fill in', '"Filled'))
     assert run("cmake", "--build", build, "--target", "test_rules", cwd=copy).returncode == 0
-    assert "GG012/basic.py: mutable-default does not apply here" in rules()
+    assert "GG999/basic.py: mutable-default does not apply here" in rules()
 
 
 @pytest.mark.parametrize("page", ["how-to-add-a-rule.md", "how-to-add-a-method.md"])
@@ -145,4 +145,4 @@ def test_commands_of_the_pages_exist(page: str) -> None:
     for preset, name in tests:
         assert preset in presets and (ROOT / "tests" / "unit" / f"{name}.c").exists()
     for path in re.findall(r"`((?:repair|server|protocol|tests|tools|docs)/[\w./]+\.\w+)`", text):
-        assert (ROOT / path).exists() or "012" in path or "folding_range" in path, path
+        assert (ROOT / path).exists() or "999" in path or "folding_range" in path, path
