@@ -160,6 +160,7 @@ static refusal *refusal_of(gg_fix *fix, gg_str key) {
 }
 
 static bool is_open(gg_fix *fix, size_t index, bool again) {
+    if (GG_NEVER(fix->sites.items == NULL)) return false;
     const gg_site *site = &fix->sites.items[index];
     if (file_at(fix, site->file) == NULL || (fix->wants && !fix->wants(fix->wants_data, site))) return false;
     const refusal *refused = refusal_of(fix, key_of(fix, index));

@@ -166,6 +166,10 @@ const gg_parts *gg_diagnostics_write(const gg_document *document) {
     *text = json_dumps(json, JSON_COMPACT);
     json_decref(json);
     out->len = 0;
+    if (GG_NEVER(*text == NULL)) { /* nothing in it is no text */
+        gg_list_push(out, GG_STR("[]"));
+        return out;
+    }
     gg_list_push(out, gg_str_slice(gg_str_from(*text), 0, strlen(*text) - 1)); /* without the "]" */
     if (is_spoken_of(document)) write_predictions(document, out);
     if (none && out->len > 1) out->items[1] = gg_str_slice(out->items[1], 1, out->items[1].len); /* no "," */

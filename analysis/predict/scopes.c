@@ -32,7 +32,7 @@ static void grow(gg__walk *w, gg__scope *scope) {
     enum { MANY = 32 };
     uint32_t cap = scope->cap ? scope->cap * 2 : 8;
     gg__binding *items = GG_ARENA_ARRAY(w->arena, gg__binding, cap);
-    if (scope->len) memcpy(items, scope->items, scope->len * sizeof(gg__binding));
+    if (scope->len && !GG_NEVER(scope->items == NULL)) memcpy(items, scope->items, scope->len * sizeof(gg__binding));
     scope->items = items;
     scope->cap = cap;
     scope->slots = cap < MANY ? NULL : GG_ARENA_ARRAY(w->arena, uint32_t, cap * 2);
@@ -44,7 +44,7 @@ static gg__value *own(gg__walk *w, const gg__scope *scope, gg_str name) {
         uint32_t at = *slot_of(w, scope, name);
         return at ? &scope->items[at - 1].value : NULL;
     }
-    for (uint32_t i = 0; i < scope->len; i++) {
+    for (uint32_t i = 0; i < scope->len && !GG_NEVER(scope->items == NULL); i++) {
         w->compared++;
         if (gg_str_equal(scope->items[i].name, name)) return &scope->items[i].value;
     }
@@ -82,7 +82,7 @@ void gg__scope_set(gg__walk *w, gg__scope *scope, gg_str name, gg__value value) 
         *there = value;
         return;
     }
-    if (scope->len == scope->cap) grow(w, scope);
+    if (scope->len == scope->cap || GG_NEVER(scope->items == NULL)) grow(w, scope);
     if (scope->slots) *slot_of(w, scope, name) = scope->len + 1;
     scope->items[scope->len++] = (gg__binding){name, value};
 }
@@ -93,7 +93,7 @@ void gg__scope_join(gg__walk *w, gg__scope *into, const gg__scope *other) {
         const gg__value *theirs = own(w, other, into->items[i].name);
         if (theirs) into->items[i].value = gg__join(into->items[i].value, *theirs);
     }
-    for (uint32_t i = 0; i < other->len; i++)
+    for (uint32_t i = 0; i < other->len && !GG_NEVER(other->items == NULL); i++)
         if (own(w, into, other->items[i].name) == NULL)
             gg__scope_set(w, into, other->items[i].name, other->items[i].value);
 }

@@ -1,5 +1,6 @@
 /* Arguments of the subcommands, by one table.  Any thread. */
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -176,35 +177,32 @@ static int take_remote(gg_remote *remote, const char *name, const char *value, g
     return error;
 }
 
+static const struct {
+    const char *name;
+    size_t at; /* of its bool in gg_cli_args */
+} switches[] = {
+    {"--json", offsetof(gg_cli_args, json)},        {"--sarif", offsetof(gg_cli_args, sarif)},
+    {"--static", offsetof(gg_cli_args, is_static)}, {"--no-cache", offsetof(gg_cli_args, fresh)},
+    {"--train", offsetof(gg_cli_args, train)},      {"--diff", offsetof(gg_cli_args, diff)},
+    {"--apply", offsetof(gg_cli_args, apply)},      {"--bench", offsetof(gg_cli_args, bench)},
+    {"--strict", offsetof(gg_cli_args, strict)},
+};
+
 static int take(gg_cli_args *a, const char *name, const char *value, gg_error *err) {
     unsigned long number = 0;
     gg_safety safety;
-    if (value == NULL) value = ""; /* a switch */
+    for (size_t i = 0; i < GG_COUNT(switches); i++) {
+        if (strcmp(name, switches[i].name) != 0) continue;
+        *(bool *)((char *)a + switches[i].at) = true;
+        return 0;
+    }
     int error = take_remote(&a->remote, name, value, err);
     if (error != 1) return error;
     error = 0;
-    if (strcmp(name, "--json") == 0)
-        a->json = true;
-    else if (strcmp(name, "--sarif") == 0)
-        a->sarif = true;
-    else if (strcmp(name, "--static") == 0)
-        a->is_static = true;
-    else if (strcmp(name, "--no-cache") == 0)
-        a->fresh = true;
-    else if (strcmp(name, "--train") == 0)
-        a->train = true;
-    else if (strcmp(name, "--diff") == 0)
-        a->diff = true;
-    else if (strcmp(name, "--apply") == 0)
-        a->apply = true;
-    else if (strcmp(name, "--python") == 0)
+    if (strcmp(name, "--python") == 0)
         a->python = value;
-    else if (strcmp(name, "--bench") == 0)
-        a->bench = true;
     else if (strcmp(name, "--overlay") == 0)
         a->overlay = value;
-    else if (strcmp(name, "--strict") == 0)
-        a->strict = true;
     else if (strcmp(name, "--package") == 0)
         gg_list_push(&a->packages, (char *)(uintptr_t)value);
     else if (strcmp(name, "--stdin-filename") == 0)

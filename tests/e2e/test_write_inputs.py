@@ -45,7 +45,7 @@ async def test_what_was_deduced(start):
     assert new.startswith(MODEL) and '    yield "Broken", Broken().eval(), (torch.randn(2, 16, 4),), {}\n' in new
     (edit,) = client.applied[0].edit.document_changes
     assert edit.text_document.version == 1, "the version that the edit is for"
-    assert titles(await lenses(client, uri))["class Broken(torch.nn.Module):"] == ["2 graphs, 1 break"]
+    assert titles(await lenses(client, uri))["class Broken(torch.nn.Module):"] == ["2 graphs · 1 break · Glue all"]
 
 
 async def test_nothing_is_written_to_disk(start):
@@ -116,7 +116,7 @@ async def test_what_was_recorded(start):
     subprocess.run(command, cwd=client.workspace, check=True, timeout=120, capture_output=True)
     await client.saved(uri)
     assert titles(await lenses(client, uri)) == {
-        "class Net(torch.nn.Module):": ["2 graphs, 1 break", "Write example inputs"]
+        "class Net(torch.nn.Module):": ["2 graphs · 1 break · Glue all", "Write example inputs"]
     }
     new = await written(client, uri)
     assert new.endswith(

@@ -132,12 +132,10 @@ class _Effects(contextlib.AbstractContextManager["_Effects"]):
         os.dup2(self._memory, 1)
         os.dup2(self._memory, 2)
         sys.stdout, sys.stderr = self._out, self._err
-        lines, original = self.lines, logging.Logger.callHandlers
+        lines = self.lines
 
         def call_handlers(logger: logging.Logger, record: logging.LogRecord) -> None:
-            if record.name.split(".")[0] == "torch":
-                original(logger, record)
-            else:
+            if record.name.split(".")[0] != "torch":
                 lines.append(f"{record.name} {record.levelname} {record.getMessage()}")
 
         logging.Logger.callHandlers = call_handlers  # type: ignore[method-assign]

@@ -98,9 +98,12 @@ def _compiled_for_sizes(entry: Entry, deadline_ms: int) -> dict[str, Run]:
 
 
 def _asks_for_sizes(side: Side) -> bool:
-    """Does the edited code under Dynamo do, for other sizes, what only the original can excuse?"""
-    runs = [run for plan, run in side.compiled.items() if plan in observe.RESIZED]
-    return any(run.error or (run.graphs and run.plan == observe.SIZES_LEARNT) for run in runs)
+    """Does the edited code under Dynamo do or say, for other sizes, what only the original can excuse?"""
+    for plan in observe.RESIZED & side.compiled.keys() & side.eager.keys():
+        run = side.compiled[plan]
+        if run.error or run.printed != side.eager[plan].printed or (run.graphs and plan == observe.SIZES_LEARNT):
+            return True
+    return False
 
 
 def _entry(entry: Entry, side: Side, outcome: Any, lost: dict[str, forks.Lost]) -> dict[str, Any]:
