@@ -329,10 +329,6 @@ bool gg__is_branch(const gg_rule_input *in) {
     return gg__has_id(in, ids, GG_COUNT(ids));
 }
 
-bool gg__covers(TSNode node, gg_span span) {
-    return !ts_node_is_null(node) && ts_node_start_byte(node) <= span.start && span.end <= ts_node_end_byte(node);
-}
-
 static bool tests_finiteness(TSNode node, void *data) {
     const gg_tree *tree = data;
     if (gg_node_is(node, "call")) {

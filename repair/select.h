@@ -67,7 +67,6 @@ gg_str gg__test_text(gg__select *s, gg__test test); /* with the negation in it *
  * tensors.  The flags are left as a condition of Python's. */
 bool gg__split_condition(gg__select *s, TSNode condition, gg_str *flags, gg__test *test);
 bool gg__is_branch(const gg_rule_input *in); /* a break that a condition may be */
-bool gg__covers(TSNode node, gg_span span);
 bool gg__asks_finiteness(const gg_tree *tree, TSNode condition);
 
 /* ---- arms.c ----------------------------------------------------------------------------------------------------------------- */

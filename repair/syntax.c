@@ -39,6 +39,10 @@ TSNode gg__function(TSNode node) {
     return node;
 }
 
+bool gg__covers(TSNode node, gg_span span) {
+    return !ts_node_is_null(node) && ts_node_start_byte(node) <= span.start && span.end <= ts_node_end_byte(node);
+}
+
 TSNode gg__strip_parentheses(TSNode node) {
     while (gg_node_is(node, "parenthesized_expression") && gg__child_count(node) == 1) node = gg__child(node, 0);
     return node;

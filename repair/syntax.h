@@ -14,6 +14,7 @@ TSNode gg__parent(TSNode node);
 TSNode gg__child(TSNode node, uint32_t i); /* named */
 uint32_t gg__child_count(TSNode node);     /* named */
 gg_str gg__text(const gg_tree *tree, TSNode node);
+bool gg__covers(TSNode node, gg_span span); /* not when it is null */
 TSNode gg__strip_parentheses(TSNode node);
 /* Number of children that are no comments. */
 uint32_t gg__statement_count(TSNode block);

@@ -15,10 +15,6 @@ typedef struct validation {
     bool goes_on; /* other arms follow: they are what happens where the check holds */
 } validation;
 
-static bool covers(TSNode node, gg_span span) {
-    return !ts_node_is_null(node) && ts_node_start_byte(node) <= span.start && span.end <= ts_node_end_byte(node);
-}
-
 /* The raise that a block ends in; null node when it does anything else but say something, or make what is raised. */
 static TSNode only_raise(const gg_rule_input *in, TSNode block) {
     TSNode last = {0};
@@ -41,7 +37,7 @@ static bool match_if(const gg_rule_input *in, validation *v) {
     TSNode last = gg__child(statement, gg__child_count(statement) - 1);
     v->raises_when_true = true;
     v->condition = gg__field(statement, "condition");
-    if (covers(v->condition, in->span)) {
+    if (gg__covers(v->condition, in->span)) {
         v->goes_on = !ts_node_is_null(alternative);
         v->raise = only_raise(in, gg__field(statement, "consequence"));
         if (!ts_node_is_null(v->raise)) return true;
@@ -52,7 +48,7 @@ static bool match_if(const gg_rule_input *in, validation *v) {
     v->condition = gg__field(last, "condition"); /* `elif fails: raise`, and no arm behind it */
     v->clause = last;
     v->raise = only_raise(in, gg__field(last, "consequence"));
-    return gg_node_is(last, "elif_clause") && covers(v->condition, in->span) && !ts_node_is_null(v->raise);
+    return gg_node_is(last, "elif_clause") && gg__covers(v->condition, in->span) && !ts_node_is_null(v->raise);
 }
 
 static bool match(const gg_rule_input *in, validation *v) {
