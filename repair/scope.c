@@ -124,7 +124,8 @@ typedef struct module_search {
 
 /* "a.b" and ("a", "b") */
 static bool is_path(gg_str path, gg_str head, gg_str tail) {
-    return path.len == head.len + 1 + tail.len && gg_str_starts_with(path, head) && path.ptr[head.len] == '.' &&
+    gg_str dot = gg_str_slice(path, head.len, head.len + 1);
+    return path.len == head.len + 1 + tail.len && gg_str_starts_with(path, head) && gg_str_is(dot, ".") &&
            gg_str_ends_with(path, tail);
 }
 
