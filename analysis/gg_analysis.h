@@ -256,6 +256,9 @@ typedef struct gg_site_list {
     size_t len;
 } gg_site_list;
 
+/* Is it an error that leaves the compiled call, where no handler inside gets it? */
+bool gg_site_raises(const gg_site *site);
+
 struct gg_registry;
 /* Groups the breaks of `entries` (one entry for `check --json`, all of a file for the editor), in order of first appearance.
  * The site's frame is the innermost workspace frame, else the innermost outside torch and the standard library, else the

@@ -18,10 +18,16 @@ typedef enum effect {
     LOOP_IN_CALLER,  /* the same, for a function that calls this one in a loop */
     CONTEXT_MANAGER, /* … a context manager */
     TRY_HERE,        /* … a try block */
-    SKIPS            /* … for another reason */
+    SKIPS,           /* … for another reason */
+    RAISES           /* nothing runs: the compiled call raises */
 } effect;
 
+bool gg_site_raises(const gg_site *site) {
+    return gg_str_is(site->id, "GB4315");
+}
+
 static effect effect_of(const gg_site *site, const gg__subject *subject) {
+    if (gg_site_raises(site)) return RAISES;
     if (has_aggravation(site, "GB7000")) return subject->in_loop ? LOOP_HERE : LOOP_IN_CALLER;
     if (has_aggravation(site, "GB0066")) return CONTEXT_MANAGER;
     if (!site->skip && site->eager_function.len == 0) return SPLITS;
@@ -47,6 +53,10 @@ static void put_short_effect(gg__writer *w, const gg_site *site, effect e) {
     };
     if (e == SPLITS) {
         gg__put(w, site->nothing_compiled ? "nothing around it is compiled" : "the graph splits here");
+        return;
+    }
+    if (e == RAISES) {
+        gg__put(w, "the compiled call fails, also where this is caught");
         return;
     }
     static const char *const parts[] = {[ALL] = "the whole function",
@@ -162,6 +172,12 @@ static void put_effect(gg__writer *w, const gg_site *site, effect e) {
         gg__put(w, "the graph is split here. What comes before is one graph, this runs in plain Python, and what "
                    "follows, if anything, is captured anew: nothing is fused across the gap, and every call pays for "
                    "the way out and back in.");
+        return;
+    }
+    if (e == RAISES) {
+        gg__put(w,
+                "the compiled call raises `TorchRuntimeError`, and no handler inside it is asked: what works without "
+                "`torch.compile` does not work with it.");
         return;
     }
     gg__put(w, causes[e]);

@@ -58,7 +58,9 @@ static void print_excerpt(FILE *out, gg_span span, const gg_text *text, const gg
 static void print_cost(FILE *out, const gg_site *site, const gg_cli_style *style) {
     fprintf(out, "%s  = cost:%s ", style->dim, style->reset);
     bool rest = site->eager_rest || !site->skip;
-    if (site->eager_function.len > 0)
+    if (gg_site_raises(site))
+        fputs("the compiled call raises an error", out);
+    else if (site->eager_function.len > 0)
         fprintf(out, "%s%.*s runs without a graph", rest ? "the rest of " : "the whole of ",
                 GG_STR_ARG(site->eager_function));
     else

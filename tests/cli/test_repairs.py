@@ -24,7 +24,6 @@ LEFT = {
     "60 bincount": NOT_PROVEN,
     "61 repeat_interleave(tensor)": NOT_PROVEN,
     "62 F.one_hot(x)": NOT_PROVEN,
-    "71 try/except RuntimeError around op": "Dynamo fails with an error and reports no break: there is no site to mend",
     "72 detect_anomaly ctx": "effects: its warning is not said under the compiler",
     "87 torch.use_deterministic/ set_default": "a setting of the whole process is not moved to callers that may be anywhere",
     "90 sparse creation": "without the compiler the sparse tensor comes with a warning of torch, which dense operations do not give",

@@ -170,6 +170,8 @@ static void test_short(void **state) {
          "`if r == 5` branches on a number that is known only at run time: the graph splits here"},
         {"time.sleep(1)\n", "time.sleep(1)", "GB0007", "module: time, qualname: sleep, skip reason: c",
          "`time.sleep(1)` waits, which a graph cannot do: the graph splits here"},
+        {"try:\n    y = x @ w\nexcept RuntimeError:\n    y = x\n", "x @ w", "GB4315", "",
+         "`x @ w` raises an error while it is traced: the compiled call fails, also where this is caught"},
         {"y = x[:n]\n", ":n", "GB0124", "", "`x[:n]` turns a tensor into a Python number: the graph splits here"},
         {"y = 3 in x\n", "3 in x", "GB0124", "",
          "`3 in x` searches a tensor, for which its values must be known: the graph splits here"},

@@ -200,6 +200,29 @@ def test_error_only_when_compiled(worker: Worker, write: Write) -> None:
     assert entry["message"].startswith("running it compiled raised TorchRuntimeError")
     assert "\n" not in entry["message"]
     assert "line 5" in entry["message"]
+    (record,) = entry["breaks"]
+    assert (record["id"], record["kind"], record["stack"][0]["line"]) == ("GB4315", "skip", 5)
+    assert record["facts"]["x"]["kind"] == "tensor"
+
+
+def test_an_operation_that_fails_anyway_is_no_break(worker: Worker, write: Write) -> None:
+    entry = capture(worker, write, "def f(x):\n    return x @ torch.ones(3, 3)\n")
+    assert (entry["status"], entry["breaks"]) == ("eager_error", [])
+
+
+def test_an_error_that_a_function_without_dynamo_catches_is_no_break(worker: Worker, write: Write) -> None:
+    body = """
+def inner(x):
+    return x @ torch.ones(3, 3)
+def f(x):
+    try:
+        torch._dynamo.graph_break()
+        return inner(x)
+    except RuntimeError:
+        return x + 1
+"""
+    entry = capture(worker, write, body)
+    assert (entry["status"], [s[0] for s in sites(entry)]) == ("breaks", ["GB0025"])
 
 
 def test_results_that_change_from_run_to_run_are_not_judged(worker: Worker, write: Write) -> None:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 import torch._dynamo
 
-from graphglue_worker import again, compare, devices, forks, hooks, snapshot, users_compile
+from graphglue_worker import again, compare, devices, forks, hooks, records, snapshot, users_compile
 from graphglue_worker.inputs import Call, Entry, ImportFailure, _describe
 
 if TYPE_CHECKING:
@@ -138,6 +138,9 @@ def run_callable(
         compiled = users_compile.compiled(fn, counter, users_compile.options_of(fn))
         result = call_compiled(compiled, args, kwargs)
     except BaseException as e:
+        failure = getattr(e, hooks.FAILURE, None)
+        if failure and records.is_known(failure):  # nobody caught it: where it works without Dynamo, that is a break
+            watch.breaks.append(failure)
         e._graphglue_run = (counter, watch)  # type: ignore[attr-defined]
         raise
     return result, counter, watch

@@ -35,6 +35,7 @@ from torch._dynamo import convert_frame, exc, output_graph, symbolic_convert
 from graphglue_worker import facts, positions, records
 from graphglue_worker.records import Cost, Moment, Record
 
+FAILURE = "_graphglue_failure"  # attribute of an operation's error that a conversion ended with: its record
 CALLER = "call_compiled"  # the function of this package below which the user's stack begins
 # Dynamo's functions that split a graph at a break that was logged before.
 _REASONS = ("get_and_maybe_log_recompilation_reasons", "get_and_maybe_log_recompilation_reason")
@@ -149,13 +150,17 @@ def _cost(given_up: str) -> Cost:
     return Cost(function, rest=resumed or given_up == "rest", whole_frame=given_up == "frame")
 
 
+def _above() -> list[positions.Frame]:
+    return positions.above_dynamo(convert_frame.__file__, CALLER)
+
+
 def _commit(error: BaseException, moment: Moment, given_up: str) -> None:
     """Dynamo stops here."""
     if _listener is None or getattr(error, "_graphglue_told", False):
         return
     error._graphglue_told = True  # type: ignore[attr-defined]
     now, cost = _listener.now, _cost(given_up)
-    record = records.make(error, moment, cost, positions.above_dynamo(convert_frame.__file__, CALLER))
+    record = records.make(error, moment, cost, _above())
     if moment.handling and now.last is not None:
         # It could not go on behind the break it told of before: that one costs more than it seemed.
         records.worsen(now.last, cost, [record["id"], *record["aggravations"]])
@@ -246,6 +251,9 @@ def _conversion_failed(error: Exception) -> None:
     code = _listener.now.code
     if not isinstance(error, _breaks()):
         _listener.on_error(error)
+        if isinstance(error, exc.TorchRuntimeError) and not hasattr(error, FAILURE):
+            record = records.make(error, _moment_of(error), _cost("frame"), _above())
+            setattr(error, FAILURE, record)
         return
     if records.is_limit(error):
         _listener.on_error(RecompileLimit(_limit_words(_listener.now)))
@@ -373,7 +381,7 @@ def listen(
     _listener = Listener(on_break, on_error, on_recompile)
     if not first:
         return
-    for cls in _breaks():
+    for cls in (*_breaks(), exc.TorchRuntimeError):
         _wrap_init(cls)
     if _LOG is not None:
         symbolic_convert.InstructionTranslatorBase.log_graph_break = _wrap_log(_LOG)  # type: ignore[method-assign]

@@ -145,6 +145,11 @@ def make(error: BaseException, moment: Moment, cost: Cost, above: list[Frame]) -
     }
 
 
+def is_known(record: Record) -> bool:
+    """Whether this torch has an id for it."""
+    return record["id"] != _UNKNOWN_ID
+
+
 def place_of(record: Record, moment: Moment) -> tuple[Any, ...]:
     """What makes two records of one converted function the same break; who called that function does not."""
     return (record["id"], *((f["file"], f["line"], f["col"], f["end_line"], f["end_col"]) for f in moment.stack))
