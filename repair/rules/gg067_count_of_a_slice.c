@@ -1,0 +1,30 @@
+/* GG067 count-of-a-slice: `x[:, :n].any()` with n from a tensor: how long the slice is, a graph does not know.
+ * Offers: the same of all elements, with what changes nothing in place of those outside.  Refuses: reductions whose result depends on the order of the
+ * elements, or that fail where there are none; two bounds or a step, further indices, and what is not proven to be a tensor of such dimensions.
+ * Safety: exact.  Page: docs/rules/GG067.md */
+#include "repair/parts.h"
+
+static bool check(const gg_rule_input *in, gg_rule_match *out) {
+    gg__part part;
+    if (!gg__part_reduction(in, true, &part)) return false;
+    out->node = part.subscript;
+    return true;
+}
+
+static int edit(const gg_rule_input *in, const gg_rule_match *match, gg_arena *arena, gg_edits *out, gg_error *err) {
+    gg__part part;
+    (void)match;
+    if (!gg__part_reduction(in, true, &part))
+        return gg_fail(err, GG_ENOMATCH, "this is not proven to be the same in whatever order the elements are taken");
+    gg__edit_part(in, &part, arena, out);
+    return 0;
+}
+
+const gg_rule gg_rule_count_of_a_slice = {
+    .code = "GG067",
+    .name = "count-of-a-slice",
+    .title = "Count with a mask",
+    .safety = GG_SAFETY_EXACT,
+    .check = check,
+    .edit = edit,
+};
