@@ -131,17 +131,48 @@ static int find_word(gg_str word, const char *const *words, size_t count, int ot
 }
 
 /* ---- values ---- */
-static void read_shape(reader *r, gg_fact *fact, const json_t *object) {
-    size_t count;
-    const json_t *shape = read_array(r, object, "shape", GG__MAX_FRAMES, &count);
-    fact->rank = shape != NULL ? (int32_t)count : -1;
-    if (count == 0) return;
-    int64_t *sizes = GG_ARENA_ARRAY(r->arena, int64_t, count);
-    for (size_t i = 0; i < count; i++) {
-        const json_t *size = json_array_get(shape, i);
+static const int64_t *read_sizes(reader *r, const json_t *object, const char *key, size_t *out_count) {
+    const json_t *array = read_array(r, object, key, GG__MAX_FRAMES, out_count);
+    if (*out_count == 0) return NULL;
+    int64_t *sizes = GG_ARENA_ARRAY(r->arena, int64_t, *out_count);
+    for (size_t i = 0; i < *out_count; i++) {
+        const json_t *size = json_array_get(array, i);
         sizes[i] = json_is_integer(size) ? json_integer_value(size) : -1; /* symbolic: "s0" or null */
     }
-    fact->shape = sizes;
+    return sizes;
+}
+
+static void read_shape(reader *r, gg_fact *fact, const json_t *object) {
+    size_t count;
+    fact->shape = read_sizes(r, object, "shape", &count);
+    fact->rank = value_of(r, object, "shape") != NULL ? (int32_t)count : -1;
+}
+
+static const char *const step_names[] = {
+    [GG_STEP_MAP] = "map",   [GG_STEP_SAME] = "same",     [GG_STEP_ALONG] = "along",
+    [GG_STEP_TAIL] = "tail", [GG_STEP_LINEAR] = "linear", [GG_STEP_CONV] = "conv",
+};
+
+/* A step of a kind that is not known makes the whole call unknown. */
+static void read_steps(reader *r, gg_fact *fact, const json_t *object) {
+    size_t count;
+    const json_t *array = read_array(r, object, "steps", GG__MAX_STEPS, &count);
+    gg_step *steps = count ? GG_ARENA_ARRAY(r->arena, gg_step, count) : NULL;
+    for (size_t i = 0; i < count; i++) {
+        const json_t *item = json_array_get(array, i);
+        if (!json_is_object(item)) {
+            wrong(r, "steps", "an array of objects");
+            return;
+        }
+        int op = find_word(read_string(r, item, "op"), step_names, GG_COUNT(step_names), -1);
+        if (op < 0) return;
+        steps[i] = (gg_step){.op = (gg_step_op)op, .widens = read_bool(r, item, "widens")};
+        steps[i].dtype = read_string(r, item, "dtype");
+        steps[i].device = read_string(r, item, "device");
+        steps[i].sizes = read_sizes(r, item, "sizes", &steps[i].size_count);
+    }
+    fact->steps = steps;
+    fact->step_count = count;
 }
 
 static gg_fact read_fact(reader *r, gg_str name, const json_t *object) {
@@ -162,6 +193,7 @@ static gg_fact read_fact(reader *r, gg_str name, const json_t *object) {
     fact.has_number = json_is_number(number);
     fact.number = json_number_value(number);
     read_shape(r, &fact, object);
+    read_steps(r, &fact, object);
     return fact;
 }
 

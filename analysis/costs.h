@@ -20,5 +20,6 @@
 #define GG__MAX_BREAKS 10000
 #define GG__MAX_FRAMES 1000
 #define GG__MAX_FACTS  10000
+#define GG__MAX_STEPS  64
 
 #endif

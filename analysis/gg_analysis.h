@@ -138,6 +138,24 @@ typedef enum gg_value_kind {
 /* How the elements of a tensor lie: row after row, in another order of its dimensions without gaps, else. */
 typedef enum gg_layout { GG_LAYOUT_CONTIGUOUS, GG_LAYOUT_DENSE, GG_LAYOUT_STRIDED } gg_layout;
 
+/* What a call of a module does to a tensor, where it is known to be pure (worker/pure_modules.py). */
+typedef enum gg_step_op {
+    GG_STEP_MAP,    /* element by element */
+    GG_STEP_SAME,   /* gives back the tensor itself */
+    GG_STEP_ALONG,  /* sizes: the dimension it goes along */
+    GG_STEP_TAIL,   /* sizes: what the last dimensions must be */
+    GG_STEP_LINEAR, /* sizes: of the last dimension, before and after */
+    GG_STEP_CONV    /* sizes: channels before and after; kernel, stride, padding and dilation of each dimension */
+} gg_step_op;
+
+typedef struct gg_step {
+    gg_step_op op;
+    gg_str dtype, device; /* of its parameters; empty when it has none */
+    bool widens;          /* under autocast the result is float32 */
+    const int64_t *sizes;
+    size_t size_count;
+} gg_step;
+
 typedef struct gg_fact { /* what a capture saw of a name, or of an attribute (`self.scale`), at a break */
     gg_str name;
     gg_value_kind kind;
@@ -148,6 +166,8 @@ typedef struct gg_fact { /* what a capture saw of a name, or of an attribute (`s
     bool requires_grad;
     bool has_number; /* a number had the value `number` in this capture */
     double number;
+    const gg_step *steps; /* of a module's call, in their order */
+    size_t step_count;    /* 0: not known to be pure */
 } gg_fact;
 
 typedef struct gg_break {

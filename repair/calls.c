@@ -66,14 +66,6 @@ static bool only_numbers(gg__inference *s, TSNode arguments, uint32_t from, gg_s
     return true;
 }
 
-static gg__meta widened(gg__meta x, bool widens) {
-    if (widens && gg__is_half(x.dtype))
-        x.vague = x.vague == GG__CERTAIN || x.vague == GG__WIDENED ? GG__WIDENED : GG__VAGUE;
-    else if (widens && x.vague == GG__LOWERED)
-        x.vague = GG__VAGUE;
-    return x;
-}
-
 static gg__meta of_effect(effect e, unsigned flags, gg__meta x) {
     bool floating = gg__is_floating(x.dtype), integer = gg__is_integer(x.dtype), truth = gg__is_bool(x.dtype);
     if (!floating && !(flags & INTEGERS)) return gg__unknown;
@@ -84,7 +76,7 @@ static gg__meta of_effect(effect e, unsigned flags, gg__meta x) {
     x.smooth = x.smooth && !(flags & ROUGH);
     x.linear = x.linear && (flags & LINEAR);
     x.fresh = (flags & ALIAS) ? x.fresh : true;
-    x = widened(x, flags & WIDENS);
+    x = gg__widened(x, flags & WIDENS);
     if (flags & ROWS) x.layout = GG_STR("");
     if (e == TO_BOOL && (flags & REDUCES) && gg_str_is(x.dtype, "torch.uint8")) return gg__unknown; /* stays uint8 */
     if (e == TO_BOOL) {
@@ -143,7 +135,7 @@ static gg__meta along(gg__inference *s, const gg__call *call, bool *known) {
         if (!gg__is_floating(x.dtype) && !(whole && gg__is_integer(x.dtype))) return gg__unknown;
         if (gg__elements(x) < 1) return gg__unknown;
         bool widens = soft || rows[i].kind == NORM || rows[i].kind == LOGSUM || rows[i].kind == RUNNING;
-        x = widened(x, widens);
+        x = gg__widened(x, widens);
         x.fresh = true;
         x.linear = x.linear && rows[i].kind == RUNNING;
         if (rows[i].kind == DEVIATION || rows[i].kind == NORM) {
@@ -168,7 +160,7 @@ static gg__meta along(gg__inference *s, const gg__call *call, bool *known) {
             gg__vagueness vague;
             gg_str dtype = gg__dtype_named(s, given[1], &vague);
             if (!gg__is_floating(dtype)) return gg__unknown;
-            x = widened(gg__as_dtype(x, dtype, vague), true);
+            x = gg__widened(gg__as_dtype(x, dtype, vague), true);
         }
         if (x.layout.len) x.layout = GG_STR("?");
         return x;
@@ -186,6 +178,8 @@ gg__meta gg__infer_call(gg__inference *s, TSNode node) {
     bool known;
     gg__meta out = gg__number_call(s, node, &known);
     if (known || !gg_node_is(function, "attribute")) return out;
+    out = gg__module_call(s, node, &known);
+    if (known) return out;
     TSNode object = gg__field(function, "object");
     gg_str text = gg__text(s->in->tree, object);
     gg__call call = {.node = node, .arguments = arguments, .form = GG__METHOD};

@@ -1,5 +1,4 @@
-/* The parts of the inference behind gg__infer.  Private to infer.c, promote.c, shapes.c, views.c, subscripts.c, numbers.c, calls.c,
- * makers.c and pairs.c. */
+/* The parts of the inference behind gg__infer, for it and for rules that ask for one of them.  Private to repair/. */
 #ifndef GG_REPAIR_INFER_H
 #define GG_REPAIR_INFER_H
 
@@ -27,6 +26,9 @@ gg__meta gg__arithmetic(gg_str op, gg__meta a, gg__meta b);
 gg__meta gg__compare(gg__meta a, gg__meta b);
 gg__meta gg__matmul(gg__meta a, gg__meta b);
 gg__meta gg__as_dtype(gg__meta x, gg_str dtype, gg__vagueness vague);
+/* Under autocast: of float32 where it is of half precision; of half precision, as a matrix product. */
+gg__meta gg__widened(gg__meta x, bool widens);
+gg__meta gg__lowered(gg__meta x);
 /* The dtype that an expression names: `torch.float16`, `x.dtype`; empty when it is none. */
 gg_str gg__dtype_named(gg__inference *s, TSNode node, gg__vagueness *vague);
 gg_str gg__dtype_of_method(gg_str name); /* `half` makes torch.float16 of a tensor; empty when no such method */
@@ -75,6 +77,9 @@ gg__meta gg__made(gg__inference *s, const gg__call *call, bool *known);
 gg__meta gg__infer_call(gg__inference *s, TSNode node);
 /* Binds arguments to names, which are in the order of their positions; false when one has no place. */
 bool gg__bind_arguments(gg__inference *s, const gg__call *call, const char *const *names, uint32_t count, TSNode *out);
+
+/* ---- modules.c: `self.proj(x)` -------------------------------------------------------------------------------------------- */
+gg__meta gg__module_call(gg__inference *s, TSNode call, bool *known);
 
 /* ---- numbers.c: Python's own numbers ---------------------------------------------------------------------------------------------- */
 gg__meta gg__number_call(gg__inference *s, TSNode node, bool *known);

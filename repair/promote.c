@@ -197,6 +197,19 @@ gg__meta gg__compare(gg__meta a, gg__meta b) {
     return gg__as_dtype(out, gg_str_from(dtypes[BOOL].name), GG__CERTAIN);
 }
 
+gg__meta gg__widened(gg__meta x, bool widens) {
+    if (widens && gg__is_half(x.dtype))
+        x.vague = x.vague == GG__CERTAIN || x.vague == GG__WIDENED ? GG__WIDENED : GG__VAGUE;
+    else if (widens && x.vague == GG__LOWERED)
+        x.vague = GG__VAGUE;
+    return x;
+}
+
+gg__meta gg__lowered(gg__meta x) {
+    if (gg__is_floating(x.dtype) && dtype_of(x.dtype) != DOUBLE) x.vague = GG__LOWERED;
+    return x;
+}
+
 gg__meta gg__matmul(gg__meta a, gg__meta b) {
     if (a.sort != GG__TENSOR || b.sort != GG__TENSOR || a.rank == 0 || b.rank == 0) return gg__unknown;
     if (!gg_str_equal(a.dtype, b.dtype) || dtype_of(a.dtype) <= BOOL) return gg__unknown;
@@ -219,8 +232,7 @@ gg__meta gg__matmul(gg__meta a, gg__meta b) {
     out = gg__with_sizes(out, &sizes);
     bool folded = b.rank > 2 && a.rank < b.rank; /* computed transposed */
     out.layout = folded ? GG_STR("?") : GG_STR("");
-    if (gg__is_floating(a.dtype) && dtype_of(a.dtype) != DOUBLE) out.vague = GG__LOWERED;
-    return out;
+    return gg__lowered(out);
 }
 
 gg_str gg__dtype_named(gg__inference *s, TSNode node, gg__vagueness *vague) {

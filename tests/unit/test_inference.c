@@ -2,7 +2,7 @@
 /* What gg__infer proves: tests/fixtures/inference.txt, which tests/worker/test_inference.py also runs under torch.
  *
  * `# facts: h=float32[4,4] k=float32[4,4]:dense n=int:3` says what a capture would; the lines behind it are expressions and what is known of
- * them: `h.sum(0) -> float32[4]`.  With an argument, reads such lines from standard input and prints them with what is known now. */
+ * them: `h.sum(0) -> float32[4]`.  `net=module:linear;4;8+map` is a module's steps.  With an argument, reads such lines from standard input and prints them with what is known now. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 
 #include "repair/syntax.h"
 
-enum { MAX_FACTS = 32, MAX_LINE = 1024 };
+enum { MAX_FACTS = 64, MAX_LINE = 4096 };
 
 typedef struct known {
     gg_arena *arena;
@@ -20,6 +20,40 @@ typedef struct known {
     gg_break record;
     gg_site site;
 } known;
+
+/* `linear;4;8`, `map;widens` */
+static gg_step read_step(gg_arena *arena, gg_str word) {
+    static const char *const ops[] = {"map", "same", "along", "tail", "linear", "conv"};
+    gg_step step = {.dtype = GG_STR("torch.float32"), .device = GG_STR("cpu")};
+    int64_t *sizes = GG_ARENA_ARRAY(arena, int64_t, 16);
+    for (size_t at = 0; at < word.len;) {
+        size_t end = gg_str_find(word, GG_STR(";"), at);
+        if (end == SIZE_MAX) end = word.len;
+        gg_str part = gg_str_slice(word, at, end);
+        if (gg_str_is(part, "widens"))
+            step.widens = true;
+        else if (at)
+            sizes[step.size_count++] = strtol(gg_arena_z(arena, part), NULL, 10);
+        for (size_t op = 0; at == 0 && op < GG_COUNT(ops); op++)
+            if (gg_str_is(part, ops[op])) step.op = (gg_step_op)op;
+        at = end + 1;
+    }
+    if (step.op <= GG_STEP_ALONG) step.dtype = GG_STR_NULL;
+    step.sizes = sizes;
+    return step;
+}
+
+static void read_steps(gg_arena *arena, gg_fact *fact, gg_str said) {
+    gg_step *steps = GG_ARENA_ARRAY(arena, gg_step, MAX_FACTS);
+    fact->kind = GG_VALUE_MODULE;
+    for (size_t at = 0; at < said.len;) {
+        size_t end = gg_str_find(said, GG_STR("+"), at);
+        if (end == SIZE_MAX) end = said.len;
+        steps[fact->step_count++] = read_step(arena, gg_str_slice(said, at, end));
+        at = end + 1;
+    }
+    fact->steps = steps;
+}
 
 static gg_fact read_fact(gg_arena *arena, gg_str word) {
     gg_fact fact = {.device = GG_STR("cpu")};
@@ -30,6 +64,10 @@ static gg_fact read_fact(gg_arena *arena, gg_str word) {
     fact.name = gg_arena_str(arena, gg_str_slice(word, 0, equals));
     if (bracket == SIZE_MAX) {
         gg_str kind = gg_str_slice(word, equals + 1, end);
+        if (gg_str_is(kind, "module")) {
+            read_steps(arena, &fact, said);
+            return fact;
+        }
         fact.kind = gg_str_is(kind, "int")     ? GG_VALUE_INT
                     : gg_str_is(kind, "float") ? GG_VALUE_FLOAT
                     : gg_str_is(kind, "bool")  ? GG_VALUE_BOOL

@@ -19,18 +19,58 @@ from typing import Any
 import pytest
 import torch
 import torch.nn.functional as F
+from torch import nn
 
 ROOT = Path(__file__).parent.parent.parent
+sys.path.insert(0, str(ROOT / "analysis" / "worker"))
+from graphglue_worker import pure_modules  # noqa: E402 - after the path is set
+
 TABLE = ROOT / "tests" / "fixtures" / "inference.txt"
 BIN = Path(os.environ.get("GRAPHGLUE_BIN") or ROOT / "build" / "asan" / "bin")
 FACTS = (
     "# facts: h=float32[4,4] k=float32[4] c=float32[4,1] o=float32[1,4] b=bool[4,4] m=bool[] i=int64[4] s=float32[] "
     "e=int64[] f=float16[4,4] "
     "g=bfloat16[4] d=float64[4,4] p=float32[4,4]:dense q=float32[3,4]:strided x=float32[2,3,4] u=uint8[4] "
-    "j=int32[4,4] flag=bool:1 n=int:3 a=float:0.5"
+    "j=int32[4,4] flag=bool:1 n=int:3 a=float:0.5 w=float32[2,3,8,8] "
 )
 SEED, COUNT = 20, 1500
 VALUES = 6
+
+
+def modules() -> dict[str, nn.Module]:
+    torch.manual_seed(0)
+    return {
+        "linear": nn.Linear(4, 8),
+        "down": nn.Linear(8, 4, bias=False),
+        "chain": nn.Sequential(
+            nn.Linear(4, 4), nn.GELU(), nn.Sequential(nn.Identity(), nn.Linear(4, 4)), nn.Softmax(-1)
+        ),
+        "norm": nn.LayerNorm(4),
+        "norm2": nn.LayerNorm((4, 4), elementwise_affine=False),
+        "conv": nn.Conv2d(3, 4, 3, stride=2, padding=1),
+        "conv_dilated": nn.Conv2d(3, 6, (2, 3), dilation=(3, 1), groups=3, bias=False),
+        "conv1": nn.Conv1d(3, 2, 5, padding=2),
+        "same": nn.Dropout(0.0),
+        "log": nn.LogSoftmax(dim=0),
+        **{f"map{i}": cls() for i, cls in enumerate(pure_modules._MAPS)},
+    }
+
+
+def words_of(own: dict[str, nn.Module]) -> str:
+    """The facts of modules, as the worker tells them."""
+    words = []
+    for name, module in own.items():
+        steps = pure_modules.steps(module)
+        assert steps, name
+        parts = [
+            ";".join([s["op"], *map(str, s.get("sizes", ())), *(["widens"] if s.get("widens") else [])]) for s in steps
+        ]
+        words.append(f"net.{name}=module:{'+'.join(parts)}")
+    return " ".join(words)
+
+
+MODULES = modules()
+FACTS += words_of(MODULES)
 
 
 class Holder:
@@ -67,7 +107,9 @@ def names_of(line: str, values: int) -> dict[str, Any]:
         name, _, kind = word.partition("=")
         kind, _, said = kind.partition(":")
         *path, last = name.split(".")
-        if path:
+        if kind == "module":
+            setattr(names.setdefault(path[0], Holder()), last, MODULES[last])
+        elif path:
             setattr(names.setdefault(path[0], Holder()), last, made(kind, said, values))
         else:
             names[name] = made(kind, said, values)
@@ -200,7 +242,7 @@ def test_the_table() -> None:
 class Maker:
     """Expressions at random, most of which mean something."""
 
-    TENSORS = "h k c o b m i s e f g d p q x u j".split()
+    TENSORS = "h k c o b m i s e f g d p q x u j w".split()
     UNARY = (
         "-{} ~{} +{} abs({}) {}.sum() {}.sum({D}) {}.sum({D},keepdim=True) {}.mean() {}.mean(dim={D}) {}.max() "
         "{}.amin({D}) {}.any() {}.all({D}) "
@@ -230,6 +272,7 @@ class Maker:
         "torch.logical_and({},{}) {}.add({}) {}.mul({}) torch.min({},{}) {}.where({},{}) F.linear({},{}) "
         "F.linear({},{},{}) {}.mm({}) torch.add({},{}) {}.pow({}) max({},{})"
     ).split()
+    MODULES = [f"net.{name}({{}})" for name in MODULES]
     NUMBERS = "0 1 2 -1 0.5 2.0 1e4 -1e9 n a flag True 3".split()
 
     def __init__(self, seed: int) -> None:
@@ -244,7 +287,8 @@ class Maker:
         if depth <= 0 or drawn < 0.1:
             return self.random.choice(self.TENSORS + self.NUMBERS if drawn < 0.02 else self.TENSORS)
         if drawn < 0.55:
-            return self.fill(self.random.choice(self.UNARY), depth)
+            forms = self.MODULES if self.random.random() < 0.1 else self.UNARY
+            return self.fill(self.random.choice(forms), depth)
         if drawn < 0.85:
             right = self.random.choice(self.NUMBERS) if self.random.random() < 0.4 else self.make(depth - 1)
             sides = [f"({self.make(depth - 1)})", right if re.fullmatch(r"[\w.]+", right) else f"({right})"]

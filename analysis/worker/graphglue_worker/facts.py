@@ -14,6 +14,8 @@ from typing import Any
 
 import torch
 
+from graphglue_worker import pure_modules
+
 MAX_NAMES = 64
 MAX_ATTRIBUTES = 64
 MAX_DOTS = 3
@@ -138,14 +140,14 @@ def of_locals(tx: Any) -> dict[str, Fact]:
 
 @functools.lru_cache(maxsize=256)
 def _paths(code: CodeType) -> tuple[tuple[str, ...], ...]:
-    """The attributes of locals that a function reads: ("self", "config", "eps")."""
+    """The attributes of locals that a function reads or calls: ("self", "config", "eps")."""
     found: dict[tuple[str, ...], None] = {}
     path: tuple[str, ...] = ()
     for instruction in dis.get_instructions(code):
         name, value = instruction.opname, instruction.argval
         if name.startswith(("LOAD_FAST", "LOAD_DEREF")):
             path = (value[-1] if isinstance(value, tuple) else value,)
-        elif name == "LOAD_ATTR" and 0 < len(path) <= MAX_DOTS:
+        elif name in ("LOAD_ATTR", "LOAD_METHOD") and 0 < len(path) <= MAX_DOTS:
             path = (*path, value)
             found[path] = None
         elif name not in ("CACHE", "EXTENDED_ARG", "COPY", "DUP_TOP"):  # `self.count += 1` copies `self`
@@ -195,7 +197,12 @@ def of_attributes(tx: Any) -> dict[str, Fact]:
                 owner = _attribute(owner, name)
             last = names[-1]
             stored = [s[last] for v, s in changed.items() if last in s and _owner(v) is owner]
-            facts[".".join((root, *names))] = of_variable(stored[0]) if stored else of_value(_attribute(owner, last))
+            value = None if stored else _attribute(owner, last)
+            if inspect.isroutine(value):
+                continue
+            fact = of_variable(stored[0]) if stored else of_value(value)
+            steps = pure_modules.steps(value) if isinstance(value, torch.nn.Module) else None
+            facts[".".join((root, *names))] = {**fact, "steps": steps} if steps else fact
     return facts
 
 

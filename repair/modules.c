@@ -1,0 +1,78 @@
+/* Calls of modules that the capture knows to be pure: `self.proj(x)`.  See infer.h and gg_step. */
+#include "repair/infer.h"
+
+static const gg_fact *module_fact(const gg_rule_input *in, gg_str name) {
+    const gg_break *record = in->site->first;
+    for (size_t i = 0; record && i < record->fact_count; i++)
+        if (gg_str_equal(record->facts[i].name, name))
+            return record->facts[i].kind == GG_VALUE_MODULE && record->facts[i].step_count ? &record->facts[i] : NULL;
+    return NULL;
+}
+
+/* What a kernel with its parameters makes of one dimension; -1 when it does not fit in. */
+static int64_t slid(int64_t size, const int64_t *kernel_stride_padding_dilation) {
+    const int64_t *k = kernel_stride_padding_dilation;
+    int64_t reach = k[3] * (k[0] - 1) + 1, room = size + 2 * k[2] - reach;
+    return size < 1 || room < 0 || k[1] < 1 ? -1 : room / k[1] + 1;
+}
+
+static gg__meta convolved(const gg_step *step, gg__meta x) {
+    size_t dims = (step->size_count - 2) / 4;
+    if (step->size_count < 6 || x.rank != (int32_t)dims + 2 || x.shape[1] != step->sizes[0] || x.shape[0] < 1)
+        return gg__unknown;
+    x.shape[1] = step->sizes[1];
+    for (size_t i = 0; i < dims; i++) {
+        int64_t *size = &x.shape[i + 2];
+        *size = slid(*size, step->sizes + 2 + 4 * i);
+        if (*size < 1) return gg__unknown;
+    }
+    return x;
+}
+
+static bool has_tail(const gg_step *step, gg__meta x) {
+    int32_t count = (int32_t)step->size_count, from = x.rank - count;
+    for (int32_t i = 0; i < count; i++)
+        if (from < 0 || x.shape[from + i] != step->sizes[i]) return false;
+    return count > 0;
+}
+
+static gg__meta apply(const gg_step *step, gg__meta x) {
+    if (!gg__is_floating(x.dtype) || gg__elements(x) < 1) return gg__unknown;
+    bool other = !gg_str_equal(step->dtype, x.dtype) || (x.device.len && !gg_str_equal(step->device, x.device));
+    if (step->dtype.len && other) return gg__unknown;
+    if (step->op == GG_STEP_SAME) return x;
+    x.fresh = true;
+    x.linear = false;
+    int64_t dim = step->size_count ? step->sizes[0] : 0;
+    switch (step->op) {
+    case GG_STEP_ALONG:
+        x = dim >= -x.rank && dim < x.rank ? x : gg__unknown;
+        break;
+    case GG_STEP_TAIL:
+        x = has_tail(step, x) ? x : gg__unknown;
+        break;
+    case GG_STEP_CONV:
+        x = convolved(step, x);
+        break;
+    case GG_STEP_LINEAR:
+        if (step->size_count != 2 || x.rank < 1 || x.shape[x.rank - 1] != dim) return gg__unknown;
+        x.shape[x.rank - 1] = step->sizes[1];
+        break;
+    default:
+        return gg__widened(x, step->widens);
+    }
+    if (x.layout.len) x.layout = GG_STR("?");
+    bool product = step->op == GG_STEP_LINEAR || step->op == GG_STEP_CONV;
+    if (product && x.vague > GG__LOWERED) return gg__unknown;
+    return product ? gg__lowered(x) : gg__widened(x, step->widens);
+}
+
+gg__meta gg__module_call(gg__inference *s, TSNode call, bool *known) {
+    TSNode arguments = gg__field(call, "arguments");
+    const gg_fact *fact = module_fact(s->in, gg__text(s->in->tree, gg__field(call, "function")));
+    *known = fact != NULL;
+    if (!fact || gg__child_count(arguments) != 1) return gg__unknown;
+    gg__meta x = gg__infer_node(s, gg__child(arguments, 0));
+    for (size_t i = 0; i < fact->step_count && x.sort == GG__TENSOR; i++) x = apply(&fact->steps[i], x);
+    return x.sort == GG__TENSOR ? x : gg__unknown;
+}
