@@ -290,14 +290,14 @@ def _compiled(entry: Entry, on_break: OnBreak, journal: Journal) -> Outcome:
     call = None
     try:
         call = entry.build(0)
-        start = time.monotonic()
+        start, clock = time.process_time(), time.monotonic()
         with grad_mode(call):
             result, counter, watch = run_callable(call.fn, call.args, call.kwargs, on_break, journal=journal)
-        seconds = time.monotonic() - start
+        seconds, waited = time.process_time() - start, time.monotonic() - clock
         done = outcome(call, counter, watch, None)
         done.result = snapshot.take(result)
         if done.ops:
-            done.recompiles += again.on_each_call(lambda: _recompiles(call, counter), seconds)
+            done.recompiles += again.on_each_call(lambda: _recompiles(call, counter), seconds, waited)
         return done
     except MemoryError:
         raise

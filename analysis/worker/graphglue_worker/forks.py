@@ -3,6 +3,7 @@ and in host_process.c."""
 
 import os
 import pickle
+import random
 import select
 import signal
 import struct
@@ -184,8 +185,10 @@ class Task:
         self._others = set(children(os.getpid()))  # what user code started before is its own
         self._memory = memory_file()
         flush()
+        drawn = random.getstate()
         self.pid = os.fork()
         if self.pid == 0:
+            random.setstate(drawn)  # which a fork has seeded anew: runs that are compared draw the same
             Task._running = set()
             _work(work, self._memory, quiet, dump)
         self._place = identity(self._memory)

@@ -8,7 +8,6 @@ makes no difference (`may_repeat`), and where anything is odd, a fork is asked a
 
 import contextlib
 import os
-import random
 import signal
 import socket
 from collections.abc import Callable, Iterator
@@ -34,11 +33,9 @@ class Twin:
         self.order: Order = {}  # `request` and the `limits` of the job; `names` of all entries, the `name` of the one to capture
         reads.open_log()
         self._orders, theirs = socket.socketpair()
-        drawn = random.getstate()  # a fork seeds it anew
 
         def serve() -> Any:
             self._orders.close()
-            random.setstate(drawn)
             memory.own(pages)
             with theirs:
                 order = wire.recv(theirs.fileno())
