@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -182,7 +183,7 @@ def test_a_changed_program_gets_other_inputs(worker: Worker, write: Write) -> No
     assert "Net(dim=32)(torch.randn(2, 16, 32))" in worker.capture(file).entry["message"]
     changed = BRANCH.replace("nn.Linear(dim, dim)", "nn.Conv2d(3, dim, 3)")
     entry = worker.capture(file, overlay=[{"file": file, "text": changed}]).entry
-    assert entry["status"] == "breaks" and "torch.randn(2, 3, 8, 8)" in entry["message"], entry
+    assert entry["status"] == "breaks" and "torch.randn(2, 3, 32, 32)" in entry["message"], entry
 
 
 def test_train(worker: Worker, write: Write) -> None:
@@ -229,3 +230,10 @@ def test_classes_in_classes(worker: Worker, write: Write) -> None:
     text = "class Outer:\n    class Net(nn.Module):\n        def forward(self, x):\n            print(x.sum())\n            return x * 2\n"
     entry = worker.capture(write(HEAD + text)).entries["Outer.Net"]
     assert entry["status"] == "breaks" and entry["message"].startswith("inputs deduced: Outer.Net()("), entry
+
+
+def test_only_what_returns_the_object_is_called(worker: Worker, write: Write) -> None:
+    path = write(HEAD + RUN["factory"])
+    message = worker.capture(path).entries["Net"]["message"]
+    assert "Net(widths=[4, 8, 12], head='linear')" in message, message
+    assert not Path(f"{path}.ran").exists()

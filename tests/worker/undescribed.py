@@ -124,4 +124,19 @@ RUN = {
         "nn.Sequential(*[block(8) for _ in range(layers[0])])", arguments="block, layers", forward="return self.a(x)"
     )
     + "\n\ndef small():\n    return Net(Block, [2, 2])\n",
+    "factory": layers(
+        "nn.ModuleList([nn.Linear(i, o) for i, o in zip(widths, widths[1:])])",
+        "nn.Linear(widths[-1], 2) if head == 'linear' else None",
+        arguments="widths, head",
+        forward="for a in self.a:\n    x = a(x)\nreturn self.b(x)",
+    )
+    + "\n\ndef build(depth, **more):\n    net = Net([4 * (i + 1) for i in range(depth)], **more)\n    net.depth = depth\n    return net\n"
+    + "\n\ndef net3(pretrained=False, **more):\n    return build(3, head='linear', **more)\n"
+    + "\n\ndef main():\n    open(__file__ + '.ran', 'w').close()\n    build(4)\n",
+    "image_size_that_is_not_kept": layers(
+        "nn.Conv2d(3, 4, patch_size, patch_size)",
+        "nn.Parameter(torch.zeros(4, (image_size // patch_size) ** 2))",
+        arguments="image_size=36, patch_size=6",
+        forward="return self.a(x).flatten(2) + self.b",
+    ),
 }

@@ -17,7 +17,7 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
-from graphglue_worker import callsites, configs
+from graphglue_worker import callsites, configs, factories
 from graphglue_worker.recipes import Maker, Recipe, Unmakeable
 
 WIDTH, HEADS, HEAD_DIM, LAYERS, VOCABULARY, CLASSES, IMAGE = 32, 4, 8, 2, 64, 4, 32
@@ -47,7 +47,10 @@ _INTS: tuple[tuple[str, list[Recipe]], ...] = (
     (r"patch", [4, {"tuple": [4, 4]}, 8]),
     (r"window", [4, {"tuple": [4, 4]}, 8]),
     (r"resolution|grid|input_size_2d|spatial_(size|shape)", [{"tuple": [8, 8]}, 8]),
-    (r"(image|img)_?(size|dim)|^(height|width|h|w|size)$|image_(height|width)", [IMAGE, {"tuple": [IMAGE, IMAGE]}]),
+    (
+        r"(image|img)_?(size|dim)|^(height|width|h|w|size)$|image_(height|width)",
+        [IMAGE, {"tuple": [IMAGE, IMAGE]}, 224, 240, 256],
+    ),
     (r"in_chans|image_channels|^num_channels$|img_channels", [3, WIDTH]),
     (
         r"(max|seq|context|block|num|n)_?\w*(len|length|size|positions?|patches|frames|position_embeddings)$",
@@ -126,6 +129,15 @@ class Constructor:
             self.errors.append(describe(e))
             return None
 
+    def settings(self, recipe: Recipe) -> dict[str, Any]:
+        """What a recipe gives the constructor, and the defaults of the rest, by name."""
+        defaults = {p.name: p.default for p in self.parameters if p.default is not p.empty}
+        given = zip((p.name for p in self.parameters), recipe.get("args", ()), strict=False)
+        read = {
+            k: v.get("tuple", v) if isinstance(v, dict) else v for k, v in [*given, *recipe.get("kwargs", {}).items()]
+        }
+        return {**defaults, **read}
+
     def _recipes(self) -> Iterator[Recipe]:
         name = (
             ":" + self.cls.__qualname__
@@ -133,6 +145,10 @@ class Constructor:
             else configs.class_name(self.cls)
         )
         yield from callsites.constructor_calls(self.cls, self.home, name)
+        if any(p.default is p.empty for p in self.parameters):
+            with _Budget():
+                made = list(factories.constructor_calls(self.cls, self.home, name))
+            yield from made
         config = next((p for p in self.parameters if self._wants_config(p)), None)
         if config is None:
             yield from self._with(name, {}, None)

@@ -106,7 +106,7 @@ class _Deduction:
         self.clock = Clock(self.seconds)
         self.maker = Maker(self.home)
         ways: list[tuple[str, Callable[[], Plan | None], float]] = [("tried alone", self._alone, 1.0)]
-        if isinstance(self.target, type):
+        if isinstance(self.target, type) and surroundings.containers(self.target, self.home):
             ways = [("tried alone", self._alone, _ALONE_SHARE), ("tried inside other classes", self._inside, 1.0)]
         for words, way, share in ways:
             try:
@@ -135,10 +135,10 @@ class _Deduction:
         ways = itertools.islice(constructor.attempts(), MAX_WAYS)
         searches: list[tuple[Recipe, Search]] = []
         for tries in _ROUNDS:
-            for i, (recipe, search) in enumerate(itertools.chain(searches, self._new(ways, searches))):
+            for i, (recipe, search) in enumerate(itertools.chain(searches, self._new(constructor, ways, searches))):
                 ran = search.run(tries)
                 while search.setting is not None and (more := constructor.with_setting(recipe, search.setting)):
-                    recipe, search = more[0], Search(more[1], more[1].forward, self.maker)
+                    recipe, search = more[0], self._search(constructor, *more)
                     searches[i] = recipe, search
                     ran = search.run(tries)
                 if ran and (plan := self._checked(self._plan(recipe, search, "alone"))):
@@ -151,11 +151,14 @@ class _Deduction:
         return None
 
     def _new(
-        self, ways: Iterator[tuple[Recipe, Any]], searches: list[tuple[Recipe, Search]]
+        self, constructor: Constructor, ways: Iterator[tuple[Recipe, Any]], searches: list[tuple[Recipe, Search]]
     ) -> Iterator[tuple[Recipe, Search]]:
         for recipe, module in ways:
-            searches.append((recipe, Search(module, module.forward, self.maker)))
+            searches.append((recipe, self._search(constructor, recipe, module)))
             yield searches[-1]
+
+    def _search(self, constructor: Constructor, recipe: Recipe, module: Any) -> Search:
+        return Search(module, module.forward, self.maker, constructor.settings(recipe))
 
     def _plan(self, fn: Recipe, search: Search, how: str) -> Plan:
         state = search.state or {}
@@ -180,19 +183,20 @@ class _Deduction:
                 paths = {id(m): path for path, m in module.named_modules() if type(m) is self.target}
                 if not paths:
                     self._note(f"{container.__qualname__} does not contain it")
-                elif (plan := self._reach(recipe, module, paths, container.__qualname__)) is not None:
+                elif (plan := self._reach(constructor, recipe, module, paths)) is not None:
                     return plan
         return None
 
-    def _reach(self, recipe: Recipe, module: Any, paths: dict[int, str], container: str) -> Plan | None:
+    def _reach(self, constructor: Constructor, recipe: Recipe, module: Any, paths: dict[int, str]) -> Plan | None:
         """Run a module until it calls one of its parts, and take what that part is given."""
+        container = constructor.cls.__qualname__
 
         def reached(inner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
             raise _Reached(inner, args, kwargs)
 
         handles = [m.register_forward_pre_hook(reached, with_kwargs=True) for m in module.modules() if id(m) in paths]
         try:
-            search = Search(module, module.forward, self.maker)
+            search = self._search(constructor, recipe, module)
             ran = search.run(_ROUNDS[1])
             self._note(f"{container} does not call it" if ran else f"{container} could not be run ({search.reason})")
             return None

@@ -11,6 +11,7 @@ import torch
 from graphglue_worker.recipes import Recipe
 from graphglue_worker.sizes import Sizes
 
+_COLOURS = 4  # an image has at most so many channels
 BATCH, LENGTH, SIDE = 2, 16, 4  # LENGTH = SIDE * SIDE, so that a sequence can be a square image too
 
 
@@ -35,7 +36,11 @@ def by_name(name: str, sizes: Sizes) -> list[Recipe]:
         if pattern.search(name.lower()):
             return choices(sizes)
     s = _Shapes(sizes)
-    return [s.sequence, s.row, s.map, s.tokens, s.picture, s.channels_first, s.vector, 1]
+    usual = [s.sequence, s.row, s.map, s.tokens, s.picture, s.channels_first, s.vector, 1]
+    if sizes.planar is not None:
+        first = s.picture if sizes.planar <= _COLOURS else s.map
+        return [first, *(guess for guess in usual if guess is not first)]
+    return usual
 
 
 class _Shapes:

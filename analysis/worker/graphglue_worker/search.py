@@ -26,8 +26,12 @@ _STRIKE = 4  # weight of each earlier failure of the same kind
 class Search:
     """One callable's search; `run` may be called again to go on.  `state` is set once it is found, `reason` says what stands in the way."""
 
-    def __init__(self, fn: Callable[..., Any], signature_of: Any, maker: Maker) -> None:
+    def __init__(
+        self, fn: Callable[..., Any], signature_of: Any, maker: Maker, settings: dict[str, Any] | None = None
+    ) -> None:
+        """`settings`: what `fn` was constructed with, by name."""
         self.fn = fn
+        self._settings = settings or {}
         self.maker = maker
         self.state: trial.State | None = None
         self.reason: str | None = None
@@ -46,7 +50,7 @@ class Search:
 
     def _start(self, signature_of: Any, parameters: list[inspect.Parameter]) -> None:
         named = [p for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
-        sizes, hints = Sizes.of(self.fn), annotations_of(signature_of)
+        sizes, hints = Sizes.of(self.fn, self._settings), annotations_of(signature_of)
         self._sizes = sizes
         self._options = {p.name: guesses.for_parameter(p.name, hints.get(p.name), sizes) for p in named}
         for name, choices in self._options.items():  # what the module itself calls by that name

@@ -1,8 +1,11 @@
 """What is known of a module's sizes: its own attributes, its configuration's, those of its parts."""
 
+import types
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
+
+import torch
 
 from graphglue_worker.configs import is_config_class
 
@@ -14,7 +17,7 @@ _WIDTH = (
 _WIDTH_OF_PARTS = ("in_features", "normalized_shape", "embedding_dim", "embed_dim", "input_size")
 _HEADS = ("num_attention_heads", "num_heads", "n_head", "n_heads", "encoder_attention_heads", "nhead", "heads")
 _CHANNELS = ("num_channels", "in_channels", "in_chans", "input_channels", "channels")
-_IMAGE = ("image_size", "img_size", "input_size", "crop_size")
+_IMAGE = ("image_size", "img_size", "input_size", "crop_size", "in_size", "input_resolution", "image_resolution")
 _VOCABULARY = ("vocab_size", "num_embeddings", "vocabulary_size", "num_tokens", "ntoken")
 _MEL = (
     "num_mel_bins",
@@ -40,17 +43,19 @@ class Sizes:
     vocabulary: int = 64
     mel: int = 80
     frames: int = 64
+    planar: int | None = None  # channels of the first part, where that is a convolution over images
     sources: list[Any] = field(default_factory=list)
 
     @classmethod
-    def of(cls, module: Any) -> "Sizes":
-        """Look at the module itself, its configuration and the parts of that, then its parts in the order of their registration."""
+    def of(cls, module: Any, settings: dict[str, Any]) -> "Sizes":
+        """Look at the module itself, its configuration and the parts of that, what it was constructed with, then its parts in their order."""
         parts = list(getattr(module, "modules", lambda: [])())[:_MAX_PARTS]
         config = next((c for m in (module, *parts) for n in _CONFIGS if is_config_class(type(c := _get(m, n)))), None)
         nested = [
             v for v in getattr(config, "__dict__", {}).values() if is_config_class(type(v)) and hasattr(v, "__dict__")
         ]
-        sizes = cls(sources=[s for s in (module, config, *nested) if s is not None])
+        given = types.SimpleNamespace(**settings)
+        sizes = cls(sources=[s for s in (module, config, *nested, given) if s is not None])
         sizes.width = sizes.look(_WIDTH) or _first(parts, _WIDTH_OF_PARTS) or sizes.width
         sizes.heads = sizes.look(_HEADS) or sizes.heads
         sizes.head_dim = sizes.look(("head_dim", "attention_head_size")) or max(sizes.width // max(sizes.heads, 1), 1)
@@ -58,6 +63,9 @@ class Sizes:
         sizes.vocabulary = sizes.look(_VOCABULARY) or _first(parts, ("num_embeddings",)) or sizes.vocabulary
         sizes.mel = sizes.look(_MEL) or sizes.mel
         sizes.image = sizes._image() or sizes.image
+        layers = (m for m in parts if next(m.parameters(recurse=False), None) is not None)
+        if isinstance(first := next(layers, None), torch.nn.Conv2d):
+            sizes.planar = first.in_channels
         return sizes
 
     def look(self, names: tuple[str, ...]) -> int | None:
