@@ -51,9 +51,11 @@ def population() -> dict[str, type]:
     return found
 
 
-def measure(cls: type) -> tuple[Any, float, float]:
-    """(plan or refusal, processor seconds, wall seconds) of one deduction in a fork."""
-    from graphglue_worker import deduce, deduced
+def measure(module: str, name: str) -> tuple[Any, str, float, float]:
+    """(plan or refusal, the call or why not, processor seconds, wall seconds) of one deduction in a fork.
+
+    No plan and no refusal: there is no such module class, or it cannot be imported."""
+    from graphglue_worker import deduce, surroundings
 
     r, w = os.pipe()
     start = time.monotonic()
@@ -62,13 +64,18 @@ def measure(cls: type) -> tuple[Any, float, float]:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, 1)
         os.dup2(nowhere, 2)
+        said, seconds = "it is no module class", 0.0
         try:
-            deduced.limit_seconds(CEILING_S)
-            found: Any = deduce.deduce(cls, sys.modules[cls.__module__], CEILING_S)
-        except BaseException as e:  # noqa: BLE001 - it is counted as not found
-            found = deduce.Refusal(f"the deduction itself failed: {type(e).__name__}: {e}")
+            home = importlib.import_module(module)
+            cls = getattr(home, name)
+            found: Any = None
+            if surroundings.is_entry_class(cls):
+                found, seconds = timed(cls, home)
+                said = describe(found, home)
+        except BaseException as e:  # noqa: BLE001 - what it needs is not installed
+            said = f"it cannot be imported: {type(e).__name__}: {e}"
         with os.fdopen(w, "wb") as out:
-            pickle.dump(found, out)
+            pickle.dump((found, said, seconds), out)
         os._exit(0)
     os.close(w)
     data = b""
@@ -81,19 +88,34 @@ def measure(cls: type) -> tuple[Any, float, float]:
         os.kill(pid, signal.SIGKILL)
     os.close(r)
     _, _, used = os.wait4(pid, 0)
-    seconds = used.ru_utime + used.ru_stime
-    found = pickle.loads(data) if data else deduce.Refusal("time was up in the middle of one operation")
+    late = "time was up in the middle of one operation"
+    late = deduce.Refusal(late), late, used.ru_utime + used.ru_stime
+    found, said, seconds = pickle.loads(data) if data else late
     if seconds > CEILING_S * 1.1 and isinstance(found, deduce.Plan):
-        found = deduce.Refusal(f"found, but only after {seconds:.1f} s")
-    return found, seconds, time.monotonic() - start
+        found = deduce.Refusal(said := f"found, but only after {seconds:.1f} s")
+    return found, said, seconds, time.monotonic() - start
 
 
-def describe(found: Any, cls: type) -> str:
+def timed(cls: type, home: Any) -> tuple[Any, float]:
+    """What is found, and the processor seconds that it took."""
+    from graphglue_worker import deduce, deduced
+
+    start = time.process_time()
+    try:
+        deduced.limit_seconds(CEILING_S)
+        found: Any = deduce.deduce(cls, home, CEILING_S)
+    except BaseException as e:  # noqa: BLE001 - it is counted as not found
+        found = deduce.Refusal(f"the deduction itself failed: {type(e).__name__}: {e}")
+    return found, time.process_time() - start
+
+
+def describe(found: Any, home: Any) -> str:
+    """The call, or why there is none."""
     from graphglue_worker import deduce, deduced
 
     if not isinstance(found, deduce.Plan):
         return found.reason
-    text = deduced.words(found, sys.modules[cls.__module__])
+    text = deduced.words(found, home)
     return text if len(text) <= 160 else text[:159] + "…"
 
 
@@ -120,14 +142,14 @@ def main() -> int:
     drawn = random.Random(options.seed).sample(sorted(classes), options.count)
     print(f"seed {options.seed}: {options.count} of {len(classes)} classes, torch {torch.__version__}", flush=True)
     with concurrent.futures.ThreadPoolExecutor(options.j) as pool:
-        results = dict(zip(drawn, pool.map(lambda name: measure(classes[name]), drawn), strict=True))
+        results = dict(zip(drawn, pool.map(lambda name: measure(*name.split(":")), drawn), strict=True))
     from graphglue_worker import deduce
 
     rows = []
     for name in sorted(results):
-        found, seconds, wall = results[name]
+        found, said, seconds, wall = results[name]
         short = name.removeprefix("transformers.models.").removeprefix("torch.nn.modules.")
-        rows.append((isinstance(found, deduce.Plan), seconds, wall, short, describe(found, classes[name])))
+        rows.append((isinstance(found, deduce.Plan), seconds, wall, short, said))
         print(f"{'found' if rows[-1][0] else '--   '} {seconds:5.1f} {wall:5.1f}  {short}  {rows[-1][4]}")
     total = sum(r[0] for r in rows)
     print(f"inputs deduced for {total} of {len(rows)}; longest {max(r[1] for r in rows):.1f} s of processor time")
