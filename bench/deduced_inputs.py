@@ -64,11 +64,11 @@ def measure(module: str, name: str) -> tuple[Any, str, float, float]:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, 1)
         os.dup2(nowhere, 2)
+        found: Any = None
         said, seconds = "it is no module class", 0.0
         try:
             home = importlib.import_module(module)
             cls = getattr(home, name)
-            found: Any = None
             if surroundings.is_entry_class(cls):
                 found, seconds = timed(cls, home)
                 said = describe(found, home)

@@ -35,7 +35,8 @@ import deduced_inputs
 
 ROOT = Path(__file__).resolve().parents[1]
 CHILDREN = 3
-LIMIT_S = 300  # of one class
+LIMIT_S = 600  # of one class
+ENTRY_S = 180  # of one run of it
 NO_MODULE = "no module"  # nothing to draw
 BATCH = 8  # classes for one `check`: they share a worker
 _OTHER = ("modeling_tf_", "modeling_flax", "_flax", "_tf_")  # of other frameworks
@@ -113,10 +114,10 @@ def command(words: list[str], folder: str, options: argparse.Namespace) -> dict[
     """The result for each file of the folder; {"error": …} where the command gave none."""
     files = sorted(Path(folder).glob("*.py"))
     limit = LIMIT_S * len(files)
-    arguments = [str(Path(options.bin).resolve() / "graphglue-lsp"), *words, "--json", "--python", sys.executable]
+    arguments = [str(Path(options.bin).resolve() / "graphglue-lsp"), *words, "--json", "--timeout", str(ENTRY_S)]
     try:
         done = subprocess.run(
-            [*arguments, *(f.name for f in files)],
+            [*arguments, "--python", sys.executable, *(f.name for f in files)],
             capture_output=True,
             text=True,
             timeout=limit,
