@@ -75,29 +75,49 @@ typedef struct sharing {
     gg_str names[2]; /* those that are an alias now and would not be after the edit */
 } sharing;
 
-/* The value that the name holds at a node: the right side of the nearest assignment before it in the same block; null when that is not
- * plain to see. */
-static TSNode value_at(const gg_tree *tree, TSNode node, gg_str name) {
-    TSNode statement = gg__statement(node);
-    for (TSNode at = ts_node_prev_named_sibling(statement); !ts_node_is_null(at); at = ts_node_prev_named_sibling(at)) {
-        if (!gg__binds(tree, at, name)) continue;
-        TSNode assignment = gg__child(at, 0);
-        bool plain = gg_node_is(at, "expression_statement") && gg_node_is(assignment, "assignment") &&
-                     gg_node_is(gg__field(assignment, "left"), "identifier");
-        return plain ? gg__field(assignment, "right") : (TSNode){0};
+/* The if statement whose body the statement lies in; null when it is another kind of block, or a condition binds the name. */
+static TSNode if_around(const gg_tree *tree, TSNode statement, gg_str name) {
+    TSNode at = gg__parent(gg__parent(statement));
+    if (gg_node_is(at, "else_clause") || gg_node_is(at, "elif_clause")) at = gg__parent(at);
+    if (!gg_node_is(at, "if_statement")) return (TSNode){0};
+    for (uint32_t i = 0; i < gg__child_count(at); i++) {
+        TSNode child = gg__child(at, i);
+        TSNode condition = gg__field(gg_node_is(child, "elif_clause") ? child : at, "condition");
+        if (gg__binds(tree, condition, name)) return (TSNode){0};
     }
+    return at;
+}
+
+/* The value that the name holds at a node: the right side of the nearest assignment before it in the same block, or in a block around
+ * what is inside if statements; null when that is not plain to see. */
+static TSNode value_at(const gg_tree *tree, TSNode node, gg_str name) {
+    for (TSNode in = gg__statement(node); !ts_node_is_null(in); in = if_around(tree, in, name))
+        for (TSNode at = ts_node_prev_named_sibling(in); !ts_node_is_null(at); at = ts_node_prev_named_sibling(at)) {
+            if (!gg__binds(tree, at, name)) continue;
+            TSNode assignment = gg__child(at, 0);
+            bool plain = gg_node_is(at, "expression_statement") && gg_node_is(assignment, "assignment") &&
+                         gg_node_is(gg__field(assignment, "left"), "identifier");
+            return plain ? gg__field(assignment, "right") : (TSNode){0};
+        }
     return (TSNode){0};
+}
+
+static bool is_any(TSNode node, const char *const *types, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (gg_node_is(node, types[i])) return true;
+    return false;
 }
 
 /* Arithmetic and comparison make new tensors, whatever their operands are; a literal is none. */
 static bool is_new(TSNode value) {
-    static const char *const types[] = {
-        "binary_operator",   "comparison_operator", "integer", "float", "string", "list", "dictionary", "set",
-        "list_comprehension"};
-    value = gg__strip_parentheses(value);
-    for (size_t i = 0; i < GG_COUNT(types); i++)
-        if (gg_node_is(value, types[i])) return true;
-    return false;
+    static const char *const types[] = {"binary_operator", "comparison_operator", "integer", "float", "string"};
+    return is_any(gg__strip_parentheses(value), types, GG_COUNT(types));
+}
+
+/* A container of its own; what it holds may be another name's. */
+static bool is_container(TSNode value) {
+    static const char *const types[] = {"list", "tuple", "dictionary", "set", "list_comprehension"};
+    return is_any(gg__strip_parentheses(value), types, GG_COUNT(types));
 }
 
 static TSNode root_of(TSNode node) {
@@ -150,7 +170,7 @@ static bool does_not_show(TSNode changed, void *data) {
     gg__meta fact = gg__infer(s->in, root);
     if (fact.sort != GG__UNKNOWN && fact.sort != GG__TENSOR) return true;
     TSNode value = value_at(tree, changed, name);
-    return !ts_node_is_null(value) && is_new(value);
+    return is_new(value) || (gg_node_is(changed, "identifier") && is_container(value));
 }
 
 bool gg__alias_shows(const gg_rule_input *in, TSNode statement, TSNode arm, gg_str target) {
@@ -184,7 +204,7 @@ static bool keeps_to_itself(TSNode node, void *data) {
 
 bool gg__owns(const gg_rule_input *in, TSNode statement, gg_str name) {
     TSNode value = value_at(in->tree, statement, name), function = gg__function(statement);
-    if (ts_node_is_null(value) || !is_new(value) || !gg_node_is(function, "function_definition")) return false;
+    if (!(is_new(value) || is_container(value)) || !gg_node_is(function, "function_definition")) return false;
     holder h = {in, name, ts_node_end_byte(value), ts_node_start_byte(statement)};
     return gg__visit(function, keeps_to_itself, &h);
 }
