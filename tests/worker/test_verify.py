@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from verifying import BRANCH, HEAD, TAIL, Case, F, check
 
+CLAMPED = "    if torch.compiler.is_compiling():\n        h = h.clamp(max={})\n"
 CASES = [
     Case("where", F + BRANCH.format(a="h + 1", b="h - 1"), F + "    return torch.where(h.sum() > 0, h + 1, h - 1)\n"),
     Case(
@@ -160,6 +161,23 @@ CASES = [
         "import os\n\n" + F + "    print(end='')\n    return h + os.urandom(1)[0]\n",
         "import os\n\n" + F + "    return h + os.urandom(1)[0]\n",
         "repeat",
+    ),
+    Case(
+        "unusual values on which compiling the original differs, too",
+        F + CLAMPED.format(50) + BRANCH.format(a="h + 1", b="h - 1"),
+        F + CLAMPED.format(50) + "    return torch.where(h.sum() > 0, h + 1, h - 1)\n",
+    ),
+    Case(
+        "and those on which the edit differs from that",
+        F + CLAMPED.format(50) + BRANCH.format(a="h + 1", b="h - 1"),
+        F + CLAMPED.format(60) + "    return torch.where(h.sum() > 0, h + 1, h - 1)\n",
+        "large values, compiled",
+    ),
+    Case(
+        "usual values on which compiling the original differs, too",
+        F + CLAMPED.format(0.5) + BRANCH.format(a="h + 1", b="h - 1"),
+        F + CLAMPED.format(0.5) + "    return torch.where(h.sum() > 0, h + 1, h - 1)\n",
+        "differ",
     ),
 ]  # fmt: skip
 

@@ -111,6 +111,7 @@ MORE_ROWS = (
 LONGER = Plan("inputs longer in the second dimension", 0, foreign=True, longer=(1, 1))
 GIVEN, AGAIN, OTHER, ZEROS = PLANS[0], "a second call of the same instance", PLANS[3], PLANS[4]
 FURTHER, FURTHER_TIMES = "further calls of the same instance", 2
+UNUSUAL = {plan.words for plan in PLANS if plan.foreign}  # values that are not the user's
 RESIZED = {plan.words for plan in (*MORE_ROWS, LONGER)}
 SIZES_LEARNT = MORE_ROWS[1].words  # Dynamo has met another size before this one
 SHORT_S = 1.0  # what takes longer to compile is not compiled for other sizes
