@@ -186,6 +186,7 @@ static gg_fact read_fact(reader *r, gg_str name, const json_t *object) {
     fact.kind = (gg_value_kind)find_word(kind, value_kind_names, GG_COUNT(value_kind_names), GG_VALUE_OTHER);
     fact.dtype = read_string(r, object, "dtype");
     fact.device = read_string(r, object, "device");
+    fact.type = read_string(r, object, "type");
     fact.requires_grad = read_bool(r, object, "requires_grad");
     gg_str layout = read_string(r, object, "layout");
     fact.layout = (gg_layout)find_word(layout, layout_names, GG_COUNT(layout_names), GG_LAYOUT_CONTIGUOUS);

@@ -167,12 +167,33 @@ static bool collect_import(TSNode node, void *data) {
     return search->name.len == 0;
 }
 
+/* Has an assignment or an expression read the name by the time the node is reached? */
+static bool is_read_before(const gg_tree *tree, TSNode at, gg_str name) {
+    TSNode function = gg__function(at);
+    for (TSNode in = gg__statement(at); !ts_node_is_null(in) && !ts_node_eq(in, function); in = gg__parent(in))
+        for (TSNode before = ts_node_prev_named_sibling(in); !ts_node_is_null(before);
+             before = ts_node_prev_named_sibling(before)) {
+            TSNode e = gg__child(before, 0), value = gg_node_is(e, "assignment") ? gg__field(e, "right") : e;
+            bool called = gg_node_is(value, "call") || gg_node_is(value, "binary_operator");
+            TSNode first = gg_node_is(value, "call") ? gg__field(value, "function") : gg__field(value, "left");
+            if (gg_node_is(gg__parent(before), "block") && gg_node_is(before, "expression_statement") && called &&
+                gg__reads(tree, first, name))
+                return true;
+        }
+    return false;
+}
+
 gg_str gg__module_alias(const gg_tree *tree, TSNode at, const char *module) {
     module_search search = {.tree = tree, .module = gg_str_from(module)};
     TSNode root = gg_tree_root(tree);
     for (uint32_t i = 0; i < gg__child_count(root) && search.name.len == 0; i++)
         collect_import(gg__child(root, i), &search);
-    if (search.name.len == 0) return GG_STR_NULL;
+    if (search.name.len == 0) { /* `if is_torch_available(): import torch`, where it has been used already */
+        for (uint32_t i = 0; i < gg__child_count(root) && search.name.len == 0; i++)
+            if (gg_node_is(gg__child(root, i), "if_statement"))
+                gg__visit(gg__field(gg__child(root, i), "consequence"), collect_import, &search);
+        if (search.name.len == 0 || !is_read_before(tree, at, search.name)) return GG_STR_NULL;
+    }
     size_t dot = gg_str_find(search.name, GG_STR("."), 0);
     gg_str first = gg_str_slice(search.name, 0, dot == SIZE_MAX ? search.name.len : dot);
     bool only = gg__each_module_binding(tree, first, imports_it, &search) && search.count > 0;
