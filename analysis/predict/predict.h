@@ -241,6 +241,7 @@ TSNode gg__method_in(gg__walk *w, TSNode definition, gg__scope *scope, gg_str na
 /* ---- statements.c */
 gg__flow gg__walk_statement(gg__walk *w, TSNode node);
 gg__flow gg__walk_block(gg__walk *w, TSNode block);
+void gg__define(gg__walk *w, TSNode node, gg_str name); /* a class or function, where nothing is found in it */
 void gg__bind(gg__walk *w, TSNode target, gg__value value);
 
 /* ---- expressions.c */

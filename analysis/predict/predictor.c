@@ -103,8 +103,12 @@ static void walk_module(gg__run *r) {
     w->max_steps = GG__MAX_STEPS;
     gg__flow flow = GG__FALLS;
     for (uint32_t i = 0; i < count && flow == GG__FALLS; i++) {
-        gg__begin_statement(w, statements[i].first);
-        flow = gg__walk_statement(w, statements[i].node);
+        const gg__statement *s = &statements[i];
+        gg__begin_statement(w, s->first);
+        if (s->defines.end) /* most do: read from the text, since each node of a large tree is far from the last */
+            gg__define(w, s->node, gg_text_slice(gg_tree_text(w->tree), s->defines));
+        else
+            flow = gg__walk_statement(w, s->node);
         gg__end_statement(w);
     }
     w->quiet--;

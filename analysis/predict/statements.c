@@ -337,18 +337,19 @@ static gg__flow walk_match(gg__walk *w, TSNode node) {
 
 /* ---- the others ------------------------------------------------------------------------------------------------------------- */
 
-static void define(gg__walk *w, TSNode node, const gg__value *decorated) {
-    gg__node type = gg__node_of(node);
-    gg__value value = {
-        .kind = type == GG__NODE_class_definition ? GG__CLASS : GG__FUNCTION, .node = node, .scope = w->frame->scope};
-    if (decorated) value = *decorated;
-    gg__scope_set(w, w->frame->scope, gg__text_of(w, GG__FIELD(w, node, name)), value);
+void gg__define(gg__walk *w, TSNode node, gg_str name) {
+    bool is_class = gg__node_of(node) == GG__NODE_class_definition;
+    gg__value value = {.kind = is_class ? GG__CLASS : GG__FUNCTION, .node = node, .scope = w->frame->scope};
+    gg__scope_set(w, w->frame->scope, name, value);
+}
+
+static gg_str name_of(gg__walk *w, TSNode definition) {
+    return gg__text_of(w, GG__FIELD(w, definition, name));
 }
 
 static void walk_decorated(gg__walk *w, TSNode node) {
     TSNode definition = GG__FIELD(w, node, definition);
     gg__nodes parts = gg__children(w->syntax, node);
-    gg__value unknown = gg__of_kind(GG__UNKNOWN);
     bool plain = true;
     for (uint32_t i = 0; i < parts.len; i++) {
         if (gg__node_of(parts.items[i]) != GG__NODE_decorator) continue;
@@ -360,7 +361,10 @@ static void walk_decorated(gg__walk *w, TSNode node) {
     }
     bool same =
         plain || gg__node_of(definition) == GG__NODE_class_definition; /* a class's decorators return the class */
-    define(w, definition, same ? NULL : &unknown);
+    if (same)
+        gg__define(w, definition, name_of(w, definition));
+    else
+        gg__scope_set(w, w->frame->scope, name_of(w, definition), gg__of_kind(GG__UNKNOWN));
 }
 
 static void walk_assert(gg__walk *w, TSNode node) {
@@ -391,12 +395,12 @@ static void walk_return(gg__walk *w, TSNode node) {
 }
 
 static void walk_function(gg__walk *w, TSNode node) {
-    define(w, node, NULL);
+    gg__define(w, node, name_of(w, node));
 }
 
 static void walk_class(gg__walk *w, TSNode node) {
     GG__TELL(on_statement, w, node, GG__NODE_class_definition);
-    define(w, node, NULL);
+    gg__define(w, node, name_of(w, node));
 }
 
 gg__flow gg__walk_statement(gg__walk *w, TSNode node) {

@@ -83,8 +83,9 @@ static void add_units(gg__units *units, gg__statement *s) {
     gg__unit *own = &units->items.items[s->first];
     own->print = s->broken ? as_no_other() : print_without_bodies(units, s, own + 1, s->count - 1);
     bool named = type == GG__NODE_function_definition || type == GG__NODE_class_definition;
-    own->name = named ? gg__print_of(gg_text_slice(units->text, gg_node_span(gg__field_of(definition, GG__FIELD_name))))
-                      : own->print;
+    gg_span name = gg_node_span(gg__field_of(definition, GG__FIELD_name));
+    own->name = named ? gg__print_of(gg_text_slice(units->text, name)) : own->print;
+    if (named && ts_node_eq(definition, s->node)) s->defines = name;
 }
 
 /* ---- all ---------------------------------------------------------------------------------------------------------------------- */
@@ -112,14 +113,19 @@ static comparison compare(const gg__units *units, const gg_tree *tree, const gg_
     return c;
 }
 
+static gg_span moved(gg_span span, uint32_t by) {
+    return (gg_span){span.start + by, span.end + by}; /* unsigned, and so right for both directions */
+}
+
 static void copy_units(gg__units *units, gg__statement *s, const gg__units *before, const gg__statement *was) {
+    uint32_t by = s->span.start - was->span.start;
     s->first = (uint32_t)units->items.len;
     s->count = was->count;
     s->compiles = was->compiles;
+    s->defines = moved(was->defines, was->defines.end ? by : 0);
     for (uint32_t i = 0; i < was->count; i++) {
         gg__unit unit = before->items.items[was->first + i];
-        unit.span.start += s->span.start - was->span.start; /* unsigned, and so right for both directions */
-        unit.span.end += s->span.start - was->span.start;
+        unit.span = moved(unit.span, by);
         gg_list_push(&units->items, unit);
     }
 }

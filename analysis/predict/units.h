@@ -21,6 +21,7 @@ typedef struct gg__unit {
 typedef struct gg__statement {
     TSNode node; /* for as long as there is its tree */
     gg_span span;
+    gg_span defines; /* a class or function that nothing decorates: its name; else empty */
     TSSymbol type;
     bool broken;           /* a syntax error in it */
     bool compiles;         /* it says "compile(" */
