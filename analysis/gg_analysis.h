@@ -297,9 +297,9 @@ bool gg_span_carry(gg_span *span, gg_change change);
 /* A break that a run would meet, found without one. */
 typedef struct gg_prediction {
     gg_str id, rule, message;
+    gg_str guard; /* a condition of the program, or words; empty when certain */
     gg_span span;
     bool certain; /* false: when `guard` holds */
-    gg_str guard; /* a condition of the program, or words; empty when certain */
     bool beyond;  /* no break, and so not certain: `id` is the rule's name, `guard` is empty */
     bool in_loop;
     uint32_t order;  /* in which it was found */

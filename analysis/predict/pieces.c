@@ -2,9 +2,7 @@
 #include "analysis/predict/pieces.h"
 
 void gg__facts_unref(gg__facts *f) {
-    if (f == NULL || atomic_fetch_sub_explicit(&f->refs, 1, memory_order_acq_rel) != 1) return;
-    gg_arena_free(f->arena);
-    gg_free(f);
+    if (f && atomic_fetch_sub_explicit(&f->refs, 1, memory_order_acq_rel) == 1) gg_free(f);
 }
 
 void gg__piece_clear(gg__piece *p) {
@@ -26,41 +24,60 @@ static uint32_t offset_of(const gg__run *r, gg__place at) {
     return gg__units_outside(r->uses.units, r->resolved[at.use], at.inside);
 }
 
-static void keep_span(gg__run *r, gg__facts *f, gg_span span) {
-    gg__place start = place_of(r, span.start), end = start;
-    if (span.end > span.start) {
-        end = place_of(r, span.end - 1);
-        end.inside++;
-    }
-    f->starts[f->len] = start;
-    f->ends[f->len++] = end;
+static void keep_span(gg__run *r, gg__fact *fact) {
+    gg_span span = fact->said.span;
+    fact->start = fact->end = place_of(r, span.start);
+    if (span.end <= span.start) return;
+    fact->end = place_of(r, span.end - 1);
+    fact->end.inside++;
+}
+
+static bool is_confirmed(const gg__finding *f) {
+    return f->confirmed == NULL || *f->confirmed;
+}
+
+static bool is_dropped(const gg__finding *f) {
+    return f->only_confirmed && !is_confirmed(f);
+}
+
+/* Copies a text to where the next one goes. */
+static gg_str keep_text(char **at, gg_str text) {
+    char *copy = *at;
+    if (text.len) memcpy(copy, text.ptr, text.len);
+    copy[text.len] = '\0';
+    *at += text.len + 1;
+    return (gg_str){copy, text.len};
 }
 
 /* What rests on a parameter that no use has shown to be a tensor is conditional. */
 static void keep_found(gg__run *r, gg__piece *p) {
-    gg__walk *w = &r->walk;
-    gg__facts *f = gg_calloc(1, sizeof(gg__facts));
+    const gg__walk *w = &r->walk;
+    size_t count = 0, bytes = 0;
+    for (size_t i = 0; i < w->found.len; i++) {
+        const gg_prediction *said = &w->found.items[i].prediction;
+        if (is_dropped(&w->found.items[i])) continue;
+        count++;
+        bytes += said->message.len + said->guard.len + 2;
+    }
+    if (count == 0) return;
+    gg__facts *f = gg_calloc(1, sizeof(gg__facts) + count * sizeof(gg__fact) + bytes);
+    char *at = (char *)&f->items[count];
     p->facts = f;
     atomic_init(&f->refs, 1);
-    if (w->found.len == 0) return;
-    f->arena = gg_arena_new();
-    f->items = GG_ARENA_ARRAY(f->arena, gg_prediction, w->found.len);
-    f->starts = GG_ARENA_ARRAY(f->arena, gg__place, w->found.len);
-    f->ends = GG_ARENA_ARRAY(f->arena, gg__place, w->found.len);
     for (size_t i = 0; i < w->found.len; i++) {
         const gg__finding *finding = &w->found.items[i];
-        bool confirmed = finding->confirmed == NULL || *finding->confirmed;
-        if (finding->only_confirmed && !confirmed) continue;
-        gg_prediction *out = &f->items[f->len];
-        *out = finding->prediction;
-        out->message = gg_arena_str(f->arena, finding->prediction.message);
-        out->guard = gg_arena_str(f->arena, finding->prediction.guard);
-        out->alike = gg__mix(gg__print_of(out->rule), gg__print_of(out->message));
-        out->serial = ++r->predictor->serial;
-        keep_span(r, f, out->span);
-        if (!out->certain || confirmed) continue;
-        out->certain = false;
-        out->guard = GG_STR("it is a tensor");
+        if (is_dropped(finding)) continue;
+        gg__fact *fact = &f->items[f->len++];
+        gg_prediction *said = &fact->said;
+        *said = finding->prediction;
+        said->message = keep_text(&at, said->message);
+        said->guard = keep_text(&at, said->guard);
+        said->alike = gg__mix(gg__print_of(said->rule), gg__print_of(said->message));
+        said->serial = ++r->predictor->serial;
+        keep_span(r, fact);
+        if (!said->certain || is_confirmed(finding)) continue;
+        said->certain = false;
+        said->guard = GG_STR("it is a tensor");
     }
 }
 
@@ -105,7 +122,7 @@ static bool holds(gg__run *r, gg__piece *p, const gg__source *of) {
 static gg__piece *earlier(gg__run *r, uint64_t key) {
     for (size_t i = 0; i < r->before.len; i++) {
         gg__piece *p = &r->before.items[(r->next + i) % r->before.len];
-        if (p->key != key || p->facts == NULL) continue;
+        if (p->key != key || !p->there) continue;
         r->next = (r->next + i + 1) % r->before.len;
         return p;
     }
@@ -115,7 +132,7 @@ static gg__piece *earlier(gg__run *r, uint64_t key) {
 static gg__piece walk_anew(gg__run *r, const gg__source *of) {
     gg__walk *w = &r->walk;
     gg_arena *kept = w->arena;
-    gg__piece p = {.key = of->key, .circumstances = of->circumstances};
+    gg__piece p = {.key = of->key, .circumstances = of->circumstances, .there = true};
     w->arena = gg_arena_new(); /* far more is thought than said */
     w->steps = 0;
     w->max_steps = p.max_steps = r->steps_left < GG__MAX_STEPS ? r->steps_left : GG__MAX_STEPS;
@@ -143,9 +160,10 @@ static gg__piece walk_anew(gg__run *r, const gg__source *of) {
 }
 
 static void add_found(gg__run *r, const gg__piece *p) {
-    for (uint32_t i = 0; i < p->facts->len; i++) {
-        gg_prediction one = p->facts->items[i];
-        one.span = (gg_span){offset_of(r, p->facts->starts[i]), offset_of(r, p->facts->ends[i])};
+    for (uint32_t i = 0; p->facts && i < p->facts->len; i++) {
+        const gg__fact *fact = &p->facts->items[i];
+        gg_prediction one = fact->said;
+        one.span = (gg_span){offset_of(r, fact->start), offset_of(r, fact->end)};
         one.order = (uint32_t)r->found.len;
         gg_list_push(&r->found, one);
     }

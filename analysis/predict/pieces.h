@@ -14,18 +14,22 @@ typedef struct gg__place {
     uint32_t use, inside;
 } gg__place;
 
-/* What a piece found: shared by lists of predictions, and immutable.  Spans are in `places`. */
+typedef struct gg__fact {
+    gg_prediction said; /* but its span */
+    gg__place start, end;
+} gg__fact;
+
+/* What a piece found: shared by lists of predictions, and immutable.  One block, since each run reads all of them. */
 typedef struct gg__facts {
     atomic_uint refs;
-    gg_arena *arena;
-    gg_prediction *items;
-    gg__place *starts, *ends;
     uint32_t len;
+    gg__fact items[]; /* behind them their texts */
 } gg__facts;
 
 typedef struct gg__piece {
     uint64_t key;
-    gg__facts *facts;
+    bool there;             /* false: a later run has taken it over */
+    gg__facts *facts;       /* NULL: nothing */
     gg__use *units, *names; /* with `covered` in one block, which begins at units */
     uint32_t unit_count, name_count;
     gg__place *covered; /* classes and functions */

@@ -154,7 +154,7 @@ static gg_predictions *list_of(gg__run *r) {
     out->held = gg_calloc(predictor->pieces.len, sizeof(gg__facts *));
     for (size_t i = 0; i < predictor->pieces.len; i++) {
         gg__facts *f = predictor->pieces.items[i].facts;
-        if (f->len == 0) continue;
+        if (f == NULL) continue;
         atomic_fetch_add_explicit(&f->refs, 1, memory_order_relaxed);
         out->held[out->held_count++] = f;
     }
