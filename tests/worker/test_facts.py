@@ -11,6 +11,10 @@ HEAD = "import torch\nfrom torch import nn\n"
 INPUTS = "\ndef graphglue_inputs():\n    yield 'f', {}, (torch.ones(4, 4),), {{}}\n"
 
 MODULE = """
+def twice(x):
+    return x * 2
+
+
 class Config:
     eps = 1e-5
 
@@ -29,6 +33,7 @@ class Net(nn.Module):
         self.register_buffer("buf", torch.zeros(2, 3).T)
         self.config = Config()
         self.scale = 0.5
+        self.twice = twice
         self.changed = 1
 
     @property
@@ -38,7 +43,7 @@ class Net(nn.Module):
 
     def forward(self, x):
         self.changed = torch.zeros(2, 4, 4)
-        h = self.lin(x) * self.weight * self.scale + self.limit + self.config.heads + self.config.eps
+        h = self.twice(self.lin(x)) * self.weight * self.scale + self.limit + self.config.heads + self.config.eps
         if h.sum() > self.threshold:
             h = h + self.lin.weight + self.changed.sum() + self.buf.sum() + (1 if self.training else 2)
         return h
@@ -71,6 +76,7 @@ def test_attributes(worker: Worker, write: Write) -> None:
     }
     assert facts["self.training"]["kind"] == "bool"
     assert facts["self.config"]["type"] == "Config"
+    assert facts["self.twice"]["type"] == "function"
 
 
 def test_an_attribute_set_on_the_way_is_as_it_was_set(worker: Worker, write: Write) -> None:

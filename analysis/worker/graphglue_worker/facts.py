@@ -9,7 +9,7 @@ import dis
 import functools
 import inspect
 import math
-from types import CodeType, FrameType
+from types import CodeType, FrameType, FunctionType
 from typing import Any
 
 import torch
@@ -198,7 +198,7 @@ def of_attributes(tx: Any) -> dict[str, Fact]:
             last = names[-1]
             stored = [s[last] for v, s in changed.items() if last in s and _owner(v) is owner]
             value = None if stored else _attribute(owner, last)
-            if inspect.isroutine(value):
+            if inspect.isroutine(value) and not isinstance(value, FunctionType):  # the object's own function stays
                 continue
             fact = of_variable(stored[0]) if stored else of_value(value)
             steps = pure_modules.steps(value) if isinstance(value, torch.nn.Module) else None
