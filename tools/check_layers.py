@@ -19,7 +19,8 @@ EXTERNAL = {
     "tree_sitter/api.h": {"analysis", "repair", "server"},
     "xxhash.h": {"analysis", "server"},
     "uv.h": {"server"},
-    "curl/curl.h": {"server"},
+    "nettle/base16.h": {"server"},
+    "nettle/sha2.h": {"server"},
     "toml++/toml.h": {"server"},
     "Python.h": {"analysis/worker"},
 }
