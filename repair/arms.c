@@ -44,7 +44,7 @@ static bool is_word(gg_str text) {
 
 /* ---- names ------------------------------------------------------------------------------------------------------------- */
 
-static TSNode assignment_of(TSNode statement) {
+TSNode gg__assignment(TSNode statement) {
     if (!gg_node_is(statement, "expression_statement") || gg__child_count(statement) != 1) return (TSNode){0};
     TSNode assignment = gg__child(statement, 0);
     bool simple = gg_node_is(assignment, "assignment") && gg_node_is(gg__field(assignment, "left"), "identifier") &&
@@ -64,7 +64,7 @@ bool gg__bound_before(const gg_tree *tree, TSNode statement, gg_str name) {
     for (TSNode at = statement; !ts_node_is_null(at) && !ts_node_eq(at, function); at = gg__parent(at))
         for (TSNode before = ts_node_prev_named_sibling(at); !ts_node_is_null(before);
              before = ts_node_prev_named_sibling(before)) {
-            TSNode assignment = assignment_of(before);
+            TSNode assignment = gg__assignment(before);
             if (!ts_node_is_null(assignment) && gg_str_equal(gg__text(tree, gg__field(assignment, "left")), name))
                 return true;
         }
@@ -149,7 +149,7 @@ static bool run_block(gg__select *s, gg__arm *arm, TSNode block, TSNode fallback
     bool over = false;
     TSNode taken = {0}; /* the return behind a nested if, as its last arm */
     for (uint32_t i = 0; i < gg__child_count(block); i++) {
-        TSNode statement = gg__child(block, i), assignment = assignment_of(statement);
+        TSNode statement = gg__child(block, i), assignment = gg__assignment(statement);
         if (gg_node_is(statement, "comment") || gg_node_is(statement, "pass_statement")) continue;
         if (over && !ts_node_is_null(taken) && ts_node_eq(statement, taken)) continue;
         if (over) return false; /* what is never reached */

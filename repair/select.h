@@ -78,6 +78,8 @@ gg_str gg__where(gg__select *s, gg__test test, gg_str yes, gg_str no);
  * "return".  `test`: of its condition.  `fallback`: the return behind it, or null. */
 bool gg__select_if(gg__select *s, gg__arm *arm, TSNode node, const gg__test *test, TSNode fallback);
 bool gg__is_live(const gg__select *s, gg_str name); /* read behind the statement */
+/* The assignment that a statement is, of an expression to a name; else null. */
+TSNode gg__assignment(TSNode statement);
 bool gg__bound_before(const gg_tree *tree, TSNode statement, gg_str name);
 
 /* Does it show, where the value of the expression `node` goes, that it is no longer one of the arms' own tensor? */

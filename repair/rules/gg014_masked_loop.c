@@ -1,0 +1,192 @@
+/* GG014 masked-loop: a loop over range() that a tensor's value ends.
+ * Offers: all iterations, of which those behind the end change nothing: torch.where keeps what the names hold.
+ * Refuses: statements that are not assignments, what a value is not proven of in each iteration, more iterations than MAX_ITERATIONS.
+ * Safety: exact.  Page: docs/rules/GG014.md
+ *
+ * DESIGN  The facts are those of the first iteration.  They hold in each one, since every name gets from its assignment what the fact says of it. */
+#include "repair/infer.h"
+#include "repair/select.h"
+
+enum { MAX_ITERATIONS = 64, MAX_ASSIGNMENTS = GG__MAX_BINDINGS };
+
+typedef struct assigned {
+    TSNode value;
+    gg_str name;
+    bool carried; /* from one iteration to the next, or out of the loop */
+    bool ends;    /* in the branch that ends the loop */
+} assigned;
+
+typedef struct loop {
+    gg__select s;
+    TSNode node, end; /* the for statement; the if statement with the break */
+    gg__test test;
+    assigned items[MAX_ASSIGNMENTS];
+    size_t count;
+} loop;
+
+static TSNode last_statement(TSNode block) {
+    TSNode last = {0};
+    for (uint32_t i = 0; i < gg__child_count(block); i++)
+        if (!gg_node_is(gg__child(block, i), "comment")) last = gg__child(block, i);
+    return last;
+}
+
+/* `if c: …; break` in the body of a for statement; neither has an else. */
+static bool find_loop(const gg_rule_input *in, loop *l) {
+    TSNode at = gg_node_at(in->tree, in->span);
+    while (!ts_node_is_null(at) && !gg_node_is(at, "block") && !gg_node_is(at, "if_statement")) at = gg__parent(at);
+    if (!gg_node_is(at, "if_statement") || !gg__covers(gg__field(at, "condition"), in->span)) return false;
+    l->end = at;
+    l->node = gg__parent(gg__parent(at));
+    return gg_node_is(last_statement(gg__field(at, "consequence")), "break_statement") &&
+           ts_node_is_null(gg__field(at, "alternative")) && gg_node_is(l->node, "for_statement") &&
+           gg_str_starts_with(gg__text(in->tree, l->node), GG_STR("for")) &&
+           ts_node_is_null(gg__field(l->node, "alternative")) && gg__alone_on_line(in->tree, l->node) &&
+           gg__alone_on_line(in->tree, at);
+}
+
+static bool is_short(const gg_rule_input *in, TSNode iterable) {
+    double bounds[3] = {0};
+    TSNode arguments = gg__field(iterable, "arguments");
+    uint32_t count = gg__child_count(arguments);
+    if (!gg_node_is(iterable, "call") || !gg__names_builtin(in->tree, gg__field(iterable, "function"), "range") ||
+        count < 1 || count > GG_COUNT(bounds))
+        return false;
+    for (uint32_t i = 0; i < count; i++) {
+        gg__meta m = gg__infer(in, gg__child(arguments, i));
+        if (m.sort != GG__SCALAR_INT || !m.seen) return false;
+        bounds[i] = m.value;
+    }
+    double span = count == 1 ? bounds[0] : bounds[1] - bounds[0], step = count == 3 ? bounds[2] : 1;
+    return step != 0 && span / step <= MAX_ITERATIONS;
+}
+
+/* Is it known that the name holds the like before the loop?  The fact says so of one that gets its value behind the end only. */
+static bool begins_alike(const loop *l, TSNode value, gg_str name, gg__meta fact) {
+    const gg_rule_input *in = l->s.in;
+    if (ts_node_start_byte(value) > ts_node_start_byte(l->end)) return true;
+    for (TSNode at = ts_node_prev_named_sibling(l->node); !ts_node_is_null(at); at = ts_node_prev_named_sibling(at)) {
+        TSNode assignment = gg__assignment(at);
+        if (!gg__binds(in->tree, at, name)) continue;
+        return !ts_node_is_null(assignment) && gg__same_tensor(gg__infer(in, gg__field(assignment, "right")), fact);
+    }
+    return gg__reads(in->tree, value, name); /* and gives the like of what it gets */
+}
+
+/* Has the name in each iteration what the fact says that it has in the first? */
+static bool add(loop *l, TSNode assignment, bool ends) {
+    const gg_rule_input *in = l->s.in;
+    TSNode left = gg__field(assignment, "left"), value = gg__field(assignment, "right");
+    gg_str name = gg__text(in->tree, left);
+    gg__meta fact = gg__infer(in, left), m = gg__infer(in, value);
+    bool carried = gg__bound_before(in->tree, l->node, name);
+    if (l->count == MAX_ASSIGNMENTS || m.sort != fact.sort || m.sort == GG__UNKNOWN) return false;
+    if (m.sort == GG__TENSOR && (!gg__same_tensor(m, fact) || !gg__selectable(&l->s, m))) return false;
+    if (carried ? m.sort != GG__TENSOR : ends || gg__is_live(&l->s, name)) return false;
+    if (carried && !m.fresh && gg__alias_shows(in, l->node, value, name)) return false;
+    if (carried && gg__has_size_one(m) && !gg__reads(in->tree, value, name)) return false;
+    if (carried && !begins_alike(l, value, name, fact)) return false;
+    l->items[l->count++] = (assigned){value, name, carried, ends};
+    return true;
+}
+
+static bool add_block(loop *l, TSNode block, bool ends) {
+    for (uint32_t i = 0; i < gg__child_count(block); i++) {
+        TSNode statement = gg__child(block, i), assignment = gg__assignment(statement);
+        bool nothing = gg_node_is(statement, "comment") || gg_node_is(statement, "pass_statement") ||
+                       (ends && gg_node_is(statement, "break_statement")) || (!ends && ts_node_eq(statement, l->end));
+        if (!nothing && (ts_node_is_null(assignment) || !add(l, assignment, ends))) return false;
+    }
+    return true;
+}
+
+static const assigned *first_carried(const loop *l) {
+    for (size_t i = 0; i < l->count; i++)
+        if (l->items[i].carried) return &l->items[i];
+    return NULL;
+}
+
+/* Everything but the texts.  Clear l->s in any case. */
+static bool look(const gg_rule_input *in, loop *l, gg_arena *arena) {
+    *l = (loop){0};
+    gg__select_init(&l->s, in, gg__statement(gg_node_at(in->tree, in->span)), arena);
+    if (!find_loop(in, l)) return false;
+    TSNode condition = gg__field(l->end, "condition"), target = gg__field(l->node, "left");
+    l->s.statement = l->node;
+    l->s.indent = gg__indent(in->tree, ts_node_start_byte(l->end));
+    l->s.finite = gg__asks_finiteness(in->tree, condition);
+    bool names = gg_node_is(target, "identifier") && !gg__is_live(&l->s, gg__text(in->tree, target)) &&
+                 gg__can_name(in->tree, l->node, "torch") && is_short(in, gg__field(l->node, "right")) &&
+                 add_block(l, gg__field(l->node, "body"), false) &&
+                 add_block(l, gg__field(l->end, "consequence"), true) && first_carried(l);
+    /* last: what a condition reads counts as read from then on */
+    return names && gg__test_of(&l->s, NULL, condition, &l->test) && l->s.lines.len == 0;
+}
+
+static void write_where(loop *l, gg_str condition, const assigned *a, bool ends, gg_edits *out) {
+    gg_str value = gg__text(l->s.in->tree, gg__strip_parentheses(a->value));
+    gg_str text = gg__where(&l->s, (gg__test){condition, !ends, true}, value, a->name);
+    if (ends)
+        gg__select_line(&l->s, a->name, text);
+    else
+        gg_edits_add(out, gg_node_span(a->value), text);
+}
+
+/* What stands in the place of the if statement. */
+static gg_str end_text(loop *l, gg_str done, gg_edits *out) {
+    gg_arena *arena = l->s.arena;
+    gg_str test = gg__test_text(&l->s, l->test), stops = GG_STR_NULL;
+    for (size_t i = 0; i < l->count; i++) {
+        if (!l->items[i].ends) continue;
+        if (stops.len == 0) {
+            stops = gg__new_name(&l->s, "stops");
+            gg__select_line(&l->s, stops, gg_arena_printf(arena, "~%.*s & (%.*s)", GG_STR_ARG(done), GG_STR_ARG(test)));
+        }
+        write_where(l, stops, &l->items[i], true, out);
+    }
+    test = stops.len ? stops : gg_arena_printf(arena, "(%.*s)", GG_STR_ARG(test));
+    gg_str comments = gg__comments(l->s.in->tree, gg_node_span(l->end), NULL, 0, arena);
+    gg_str lines = gg_arena_str(arena, gg_buf_str(&l->s.lines));
+    return gg_arena_printf(arena, "%.*s%.*s%.*s = %.*s | %.*s", GG_STR_ARG(comments), GG_STR_ARG(lines),
+                           GG_STR_ARG(done), GG_STR_ARG(done), GG_STR_ARG(test));
+}
+
+static bool check(const gg_rule_input *in, gg_rule_match *out) {
+    if (!gg__is_branch(in)) return false;
+    gg_arena *arena = gg_arena_new();
+    loop *l = gg_arena_alloc(arena, sizeof(*l));
+    bool found = look(in, l, arena);
+    out->node = l->node;
+    gg__select_clear(&l->s);
+    gg_arena_free(arena);
+    return found;
+}
+
+static int edit(const gg_rule_input *in, const gg_rule_match *match, gg_arena *arena, gg_edits *out, gg_error *err) {
+    loop *l = gg_arena_alloc(arena, sizeof(*l));
+    bool found = look(in, l, arena);
+    if (found) {
+        gg_str done = gg__new_name(&l->s, "done"), tensor = first_carried(l)->name;
+        gg_str indent = gg__indent(in->tree, ts_node_start_byte(l->node));
+        uint32_t start = ts_node_start_byte(l->node);
+        gg_str flag =
+            gg_arena_printf(arena, "%.*s = %.*s.new_zeros((), dtype=%.*s.bool)%.*s%.*s", GG_STR_ARG(done),
+                            GG_STR_ARG(tensor), GG_STR_ARG(l->s.torch), GG_STR_ARG(l->s.newline), GG_STR_ARG(indent));
+        gg__require_module(in->tree, match->node, "torch", arena, out);
+        gg_edits_add(out, (gg_span){start, start}, flag);
+        for (size_t i = 0; i < l->count; i++)
+            if (l->items[i].carried && !l->items[i].ends) write_where(l, done, &l->items[i], false, out);
+        gg_edits_add(out, gg_node_span(l->end), end_text(l, done, out));
+    }
+    gg__select_clear(&l->s);
+    return found ? 0 : gg_fail(err, GG_ENOMATCH, "the iterations are not proven to be alike");
+}
+
+const gg_rule gg_rule_masked_loop = {
+    .code = "GG014",
+    .name = "masked-loop",
+    .title = "Run all iterations and keep what the last one gave",
+    .safety = GG_SAFETY_EXACT,
+    .check = check,
+    .edit = edit,
+};
