@@ -9,8 +9,8 @@ struct gg_session;
 
 /* A prediction as it went out last. */
 typedef struct gg_wire {
-    char *text; /* JSON behind a ","; NULL: it did not yet */
-    uint32_t len;
+    char *text;         /* JSON behind a ","; NULL: it did not yet */
+    uint32_t len, rest; /* rest: what begins behind the range */
     gg_range range;
     int level;
 } gg_wire;

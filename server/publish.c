@@ -1,4 +1,6 @@
 /* Findings as LSP diagnostics, pushed once per turn for the documents that changed.  Loop thread only. */
+#include <stdio.h>
+
 #include "server/session.h"
 
 enum { UNNECESSARY = 1, MAX_RELATED = 8 };
@@ -126,13 +128,27 @@ static bool is_same_range(gg_range a, gg_range b) {
            a.end.character == b.end.character;
 }
 
-static void write_wire(gg_wire *wire, json_t *diagnostic_take) {
-    char *json = json_dumps(diagnostic_take, JSON_COMPACT);
+/* A range is the first of a diagnostic, and written here: behind a line that came in, it is all that is new. */
+static void write_wire(gg_wire *wire, gg_str rest, gg_range r) {
+    char range[160];
+    int len = snprintf(range, sizeof(range),
+                       ",{\"range\":{\"start\":{\"line\":%u,\"character\":%u},\"end\":{\"line\":%u,\"character\":%u}}",
+                       r.start.line, r.start.character, r.end.line, r.end.character);
+    char *text = gg_malloc((size_t)len + rest.len);
+    memcpy(text, range, (size_t)len);
+    memcpy(text + len, rest.ptr, rest.len);
     gg_free(wire->text);
-    wire->len = (uint32_t)strlen(json) + 1;
-    wire->text = gg_malloc(wire->len);
-    wire->text[0] = ',';
-    memcpy(wire->text + 1, json, wire->len - 1);
+    wire->text = text;
+    wire->rest = (uint32_t)len;
+    wire->len = (uint32_t)(len + rest.len);
+    wire->range = r;
+}
+
+static void write_anew(gg_wire *wire, json_t *diagnostic_take, gg_range range) {
+    json_object_del(diagnostic_take, "range");
+    char *json = json_dumps(diagnostic_take, JSON_COMPACT);
+    json[0] = ','; /* was "{" */
+    write_wire(wire, gg_str_from(json), range);
     free(json);
     json_decref(diagnostic_take);
 }
@@ -147,11 +163,11 @@ static void write_predictions(const gg_document *document, gg_parts *out) {
         if (level == GG_LEVEL_OFF) continue;
         gg_wire *wire = &p->wires[i];
         gg_range range = gg_text_range_near(document->text, p->spans[i], document->session->encoding, &line);
-        if (wire->text == NULL || wire->level != level || !is_same_range(wire->range, range)) {
-            write_wire(wire, gg_diagnostic_of_prediction(document, i));
-            wire->range = range;
-            wire->level = level;
-        }
+        if (wire->text == NULL || wire->level != level)
+            write_anew(wire, gg_diagnostic_of_prediction(document, i), range);
+        else if (!is_same_range(wire->range, range))
+            write_wire(wire, (gg_str){wire->text + wire->rest, wire->len - wire->rest}, range);
+        wire->level = level;
         gg_str text = {wire->text, wire->len};
         gg_list_push(out, text);
     }
