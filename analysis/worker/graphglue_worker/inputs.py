@@ -121,9 +121,9 @@ def not_given(module: ModuleType, train: bool, plans: dict[str, Any], fixed: boo
     return entries + [e for e in deduced.entries(module, train, plans, fixed) if e.name not in known]
 
 
-def gives_inputs(path: str) -> bool:
-    """Does the file, by its text, say its inputs itself?  Raises as `overlay.read` does."""
-    names = set(_bound(ast.parse(overlay.read(path)).body))
+def gives_inputs(path: str, text: str | None = None) -> bool:
+    """Does the file, by its text, say its inputs itself?  Raises as `overlay.read` does.  `text`: instead of the file's."""
+    names = set(_bound(ast.parse(overlay.read(path) if text is None else text).body))
     return bool(names & {"graphglue_inputs", "TESTCASES"}) or names >= {"Model", "get_init_inputs", "get_inputs"}
 
 

@@ -131,7 +131,10 @@ def _entry(entry: Entry, side: Side, outcome: Any, lost: dict[str, forks.Lost]) 
 
 
 def _plans(file: str, files: dict[str, str], request: dict[str, Any]) -> dict[str, Any]:
-    """Deduced inputs of the original code, which both sides run on; in a fork of their own."""
+    """Deduced inputs of the original code, which both sides run on; in a fork of their own where any are deduced."""
+    with contextlib.suppress(SyntaxError, ValueError):
+        if file in files and inputs.gives_inputs(file, files[file].removeprefix("\ufeff")):
+            return {}
 
     def look() -> dict[str, Any]:
         overlay.install(files)
