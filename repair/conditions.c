@@ -59,7 +59,7 @@ static bool side_of(gg__select *s, gg__arm *arm, TSNode node, side *out) {
     node = gg__strip_parentheses(node);
     *out = (side){false, node, gg__infer_in(s, arm, node)};
     if (out->meta.sort != GG__UNKNOWN) return out->meta.sort != GG__TENSOR && out->meta.sort != GG__SCALAR_BOOL;
-    if (!gg__match_extraction(s->in, node, &e) || e.truth) return false;
+    if (!gg__match_extraction(s->in, node, &e) || e.truth || e.truncates) return false;
     *out = (side){true, gg__strip_parentheses(e.value), gg__infer_in(s, arm, e.value)};
     return out->meta.sort == GG__TENSOR && out->meta.rank == 0 && !gg_str_is(out->meta.dtype, "torch.bool");
 }
@@ -182,7 +182,7 @@ static bool of_call(gg__select *s, gg__arm *arm, TSNode call, gg__test *out) {
         return true;
     if (gg__refers_to(s->in->tree, gg__field(call, "function"), "torch.is_nonzero") && gg__child_count(arguments) == 1)
         return truth(s, arm, gg__child(arguments, 0), out);
-    if (gg__match_extraction(s->in, call, &e)) return truth(s, arm, e.value, out);
+    if (gg__match_extraction(s->in, call, &e)) return !e.truncates && truth(s, arm, e.value, out);
     return truth(s, arm, call, out);
 }
 

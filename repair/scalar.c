@@ -6,6 +6,7 @@
 #include "repair/scalar.h"
 
 #include "repair/infer.h"
+#include "repair/ranges.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -72,6 +73,17 @@ gg__scalar gg__scalar_of(const gg_rule_input *in, gg__meta m, TSNode value) {
     return s;
 }
 
+/* int() of a floating value raises where that is not finite. */
+static bool truncates(const gg_rule_input *in, gg__extraction *e) {
+    gg__range range;
+    if (!gg__range_of(in, e->value, &range)) return false;
+    e->truncates = true;
+    e->scalar.magnitude = ceil(fmax(fabs(range.low), fabs(range.high)));
+    e->scalar.natural = range.low >= 0;
+    e->scalar.positive = false;
+    return e->scalar.magnitude <= exact;
+}
+
 bool gg__match_extraction(const gg_rule_input *in, TSNode call, gg__extraction *out) {
     TSNode function = gg__field(call, "function"), arguments = gg__field(call, "arguments");
     uint32_t count = gg__child_count(arguments);
@@ -95,10 +107,10 @@ bool gg__match_extraction(const gg_rule_input *in, TSNode call, gg__extraction *
         out->scalar.sort = GG__SCALAR_FLOAT;
         return true;
     }
-    if (gg_str_is(name, "int")) { /* of a floating one it raises where that is not finite */
+    if (gg_str_is(name, "int")) {
         if (sort == GG__SCALAR_BOOL) out->widening = GG__TO_LONG;
         out->scalar.sort = GG__SCALAR_INT;
-        return sort != GG__SCALAR_FLOAT;
+        return sort != GG__SCALAR_FLOAT || truncates(in, out);
     }
     out->truth = sort != GG__SCALAR_BOOL;
     out->scalar = (gg__scalar){.sort = GG__SCALAR_BOOL, .magnitude = 1, .natural = true};
@@ -126,6 +138,11 @@ gg_str gg__tensor_text(const gg_rule_input *in, const gg__extraction *e, gg__wid
         return widening == GG__AS_IS
                    ? text
                    : gg_arena_printf(arena, "%.*s.%s()", GG_STR_ARG(text), widening == GG__TO_LONG ? "long" : "double");
+    }
+    if (e->truncates) {
+        static const char *const kinds[] = {[GG__AS_IS] = "", [GG__TO_LONG] = "", [GG__TO_DOUBLE] = ".double()"};
+        return gg_arena_printf(arena, "%s%.*s%s.detach().long()%s", wrap ? "(" : "", GG_STR_ARG(text), wrap ? ")" : "",
+                               kinds[widening]);
     }
     const char *convert = "";
     if (widening == GG__TO_DOUBLE && !gg_str_is(e->meta.dtype, "torch.float64")) convert = ".double()";

@@ -54,6 +54,7 @@ typedef struct gg__extraction {
     gg__scalar scalar;
     gg__widening widening; /* what float() of an integer needs */
     bool truth;            /* bool() of what is no bool */
+    bool truncates;        /* int() of a floating one that is proven to be finite */
     bool list;             /* E.tolist(), E with one dimension: a list of such numbers */
 } gg__extraction;
 

@@ -39,7 +39,7 @@ static bool take(const gg_rule_input *in, bool approximate, TSNode *out_node, gg
     gg__extraction e;
     gg__scalar_uses asked, settled;
     if (in->site->first == NULL || !find(in, &e) || gg__has_comment(in->tree, gg_node_span(e.call))) return false;
-    gg_str dtype = e.truth ? GG_STR("torch.bool") : e.meta.dtype;
+    gg_str dtype = e.truth ? GG_STR("torch.bool") : e.truncates ? GG_STR("torch.int64") : e.meta.dtype;
     if (!gg__scalar_uses_init(&asked, in, dtype, e.widening)) return false;
     asked.approximate = approximate;
     asked.arena = arena;

@@ -1,7 +1,7 @@
 /* GG003 item-as-tensor: `.item()`, float(), int() and bool() bring a value to Python, which a graph cannot do.
  * Offers: the 0-d tensor itself, detached, where a tensor gets the number or what Python made of it; in the precision Python counts in, where it
- * counts first.  Refuses: any other use, operands that a 0-d tensor would promote, int() of a floating value, what raises in Python (division
- * by zero, a root of what may be negative).
+ * counts first.  Refuses: any other use, operands that a 0-d tensor would promote, int() of a floating value that may be NaN or infinite,
+ * what raises in Python (division by zero, a root of what may be negative).
  * Safety: exact.  Page: docs/rules/GG003.md */
 #include "repair/scalar.h"
 

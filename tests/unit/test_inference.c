@@ -2,14 +2,17 @@
 /* What gg__infer proves: tests/fixtures/inference.txt, which tests/worker/test_inference.py also runs under torch.
  *
  * `# facts: h=float32[4,4] k=float32[4,4]:dense n=int:3` says what a capture would; the lines behind it are expressions and what is known of
- * them: `h.sum(0) -> float32[4]`.  `net=module:linear;4;8+map` is a module's steps.  With an argument, reads such lines from standard input and prints them with what is known now. */
+ * them: `h.sum(0) -> float32[4]`.  `net=module:linear;4;8+map` is a module's steps.  With an argument, reads such lines from standard input and
+ * prints them with what is known now; with `ranges`, with the values they lie between. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
+#include "repair/ranges.h"
 #include "repair/syntax.h"
 
 enum { MAX_FACTS = 64, MAX_LINE = 4096 };
@@ -19,6 +22,7 @@ typedef struct known {
     gg_fact facts[MAX_FACTS];
     gg_break record;
     gg_site site;
+    bool ranges; /* is it asked for them? */
 } known;
 
 /* `linear;4;8`, `map;widens` */
@@ -123,6 +127,12 @@ static gg_str describe(gg_arena *arena, gg__meta m) {
                            m.layout.len ? " strided" : "");
 }
 
+static gg_str describe_range(gg_arena *arena, const gg_rule_input *in, TSNode node) {
+    gg__range range;
+    if (!gg__range_of(in, node, &range)) return GG_STR("unknown");
+    return gg_arena_printf(arena, "%.17g %.17g", range.low, range.high);
+}
+
 static gg_str inferred(known *k, gg_str expression) {
     gg_error err = {0};
     gg_tree *tree = NULL;
@@ -134,17 +144,18 @@ static gg_str inferred(known *k, gg_str expression) {
     if (gg_tree_has_error(tree)) fail_msg("this is no expression: %.*s", GG_STR_ARG(expression));
     gg_rule_input in = {tree, &k->site, {0}};
     TSNode root = gg_tree_root(tree);
-    gg_str out = describe(k->arena, gg__infer(&in, gg__child(gg__child(root, gg__child_count(root) - 1), 0)));
+    TSNode node = gg__child(gg__child(root, gg__child_count(root) - 1), 0);
+    gg_str out = k->ranges ? describe_range(k->arena, &in, node) : describe(k->arena, gg__infer(&in, node));
     gg_tree_unref(&tree);
     gg_text_unref(&text);
     return out;
 }
 
 /* Returns how many lines say something else, or prints all of them. */
-static size_t read_lines(FILE *file, bool print) {
+static size_t read_lines(FILE *file, bool print, bool ranges) {
     char line[MAX_LINE];
     size_t wrong = 0, count = 0;
-    known k = {.arena = gg_arena_new()};
+    known k = {.arena = gg_arena_new(), .ranges = ranges};
     while (fgets(line, sizeof(line), file)) {
         gg_str text = gg_str_trim(gg_str_from(line));
         if (gg_str_starts_with(text, GG_STR("# facts:"))) {
@@ -170,7 +181,7 @@ static void test_table(void **state) {
     (void)state;
     FILE *file = fopen(GG_SOURCE_DIR "/tests/fixtures/inference.txt", "r");
     assert_non_null(file);
-    size_t wrong = read_lines(file, false);
+    size_t wrong = read_lines(file, false, false);
     fclose(file);
     assert_int_equal(wrong, 0);
 }
@@ -191,8 +202,8 @@ static void test_nested_deep(void **state) {
 }
 
 int main(int argc, char **argv) {
-    (void)argv;
-    if (argc > 1) return (int)(read_lines(stdin, true) != 0);
+    /* `-`: what each line is; `ranges`: between which values it lies */
+    if (argc > 1) return (int)(read_lines(stdin, true, strcmp(argv[1], "ranges") == 0) != 0);
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_table), cmocka_unit_test(test_nested_deep)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

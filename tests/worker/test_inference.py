@@ -116,10 +116,10 @@ def names_of(line: str, values: int) -> dict[str, Any]:
     return names
 
 
-def known_of(lines: list[str]) -> list[str]:
-    """What is known of each expression."""
+def known_of(lines: list[str], what: str = "-") -> list[str]:
+    """What is known of each expression; with `ranges`, the values that it lies between."""
     told = subprocess.run(
-        [BIN / "test_inference", "-"], input="\n".join(lines) + "\n", capture_output=True, text=True, check=True
+        [BIN / "test_inference", what], input="\n".join(lines) + "\n", capture_output=True, text=True, check=True
     ).stdout.splitlines()
     assert len(told) == len([line for line in lines if not line.startswith("#")])
     return [line.partition(" -> ")[2] for line in told]
@@ -312,3 +312,32 @@ def test_expressions_made_at_random() -> None:
     assert not failures, "\n".join(failures[:40])
     share = sum(said != "unknown" for said in told) / len(told)
     assert share > 0.2, f"only {share:.0%} are known: this proves little"
+
+
+RANGED = (
+    "{} % 3|({} % -2)|{}.clamp(0, 2)|torch.clamp({}, max=3)|{}.clamp(min=-1)|{}.relu()|{}.abs()|-({})|({}).float()|({}).long()|({}).int()|"
+    "({}).bool()|({}).half()|{}.sum()|{}.sum({D})|{}.max()|{}.amin({D})|torch.max({}, {})|torch.minimum({}, {})|({}) + ({})|({}) - ({})|"
+    "({}) * ({})|({}) * 0.3|({}) / 7|({}) + 100|({}) * 50|{}.argmax()|{}.sigmoid()|{}.tanh()|({}).floor()|({}).round()|({}) > 1|({}) == ({})|{}.any()|"
+    "{}.all({D})|{}.softmax({D})|torch.sigmoid({})|{}[0]|{}[..., :2]|{}.T|{}.reshape(-1)|{}.to({}.dtype)|{}.float().sum()|({}).trunc()"
+)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_values_lie_in_their_ranges() -> None:
+    maker = Maker(SEED + 1)
+    maker.UNARY, maker.CALLS = RANGED.split("|"), RANGED.split("|")
+    expressions = [maker.make(maker.random.choice((1, 2, 3, 4))) for _ in range(COUNT)]
+    failures, known, narrow = [], 0, 0
+    for expression, said in zip(expressions, known_of([FACTS, *expressions], "ranges"), strict=True):
+        if said == "unknown":
+            continue
+        known += 1
+        low, high = map(float, said.split())
+        narrow += high - low < 1e6 and "[" not in expression
+        for values in range(VALUES):
+            got = torch.as_tensor(evaluate(expression, names_of(FACTS, values))).double()
+            if not ((got >= low) & (got <= high)).all():  # NaN is no better
+                failures.append(f"{expression} in {said}: {got.flatten()[:8].tolist()}")
+                break
+    assert not failures, "\n".join(failures[:40])
+    assert known > 200 and narrow > 50, (known, narrow)

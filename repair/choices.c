@@ -1,0 +1,126 @@
+/* An element of a list of tensors, chosen by a tensor's value.  See choices.h. */
+#include "repair/choices.h"
+
+#include "repair/infer.h"
+#include "repair/ranges.h"
+#include "repair/scalar.h"
+
+static bool read_index(const gg_rule_input *in, TSNode node, gg__choice *c) {
+    gg__extraction e;
+    c->index = node;
+    if (gg__match_extraction(in, node, &e)) {
+        if (e.truncates || e.truth || e.scalar.sort == GG__SCALAR_FLOAT) return false;
+        c->index = e.value;
+    }
+    gg__meta m = gg__infer(in, c->index);
+    c->truth = gg__is_bool(m.dtype);
+    return m.sort == GG__TENSOR && m.rank == 0 && !m.vague &&
+           (c->truth || gg_str_is(m.dtype, "torch.int64") || gg_str_is(m.dtype, "torch.int32"));
+}
+
+static bool is_there(const gg_rule_input *in, const gg__choice *c) {
+    gg__range range;
+    double count = gg__child_count(c->display);
+    return gg__range_of(in, c->index, &range) && range.low >= -count && range.high < count;
+}
+
+typedef struct search {
+    const gg_tree *tree;
+    const gg__choice *c;
+    gg_str name;
+} search;
+
+/* Is the list used nowhere else, and what its elements read bound no more behind it? */
+static bool is_settled(TSNode node, void *data) {
+    const search *s = data;
+    if (!gg_node_is(node, "identifier") || gg__is_member_name(node)) return true;
+    gg_str text = gg__text(s->tree, node);
+    uint32_t start = ts_node_start_byte(node);
+    if (gg__watches_names(s->tree, node)) return false;
+    bool its_own = start == ts_node_start_byte(s->c->list) ||
+                   start == ts_node_start_byte(gg__field(gg__parent(s->c->display), "left"));
+    if (gg_str_equal(text, s->name)) return its_own;
+    return start < ts_node_start_byte(s->c->display) || !gg__is_binding(node) ||
+           !gg__reads(s->tree, s->c->display, text);
+}
+
+/* The list's assignment, which has run just once whenever the element is chosen. */
+static TSNode display_of(const gg_tree *tree, TSNode use, gg_str name) {
+    TSNode function = gg__function(use);
+    for (TSNode at = gg__statement(use); !ts_node_is_null(at) && !ts_node_eq(at, function); at = gg__parent(at)) {
+        if (gg_node_is(at, "for_statement") || gg_node_is(at, "while_statement")) return (TSNode){0};
+        for (TSNode before = ts_node_prev_named_sibling(at); !ts_node_is_null(before);
+             before = ts_node_prev_named_sibling(before)) {
+            TSNode assignment = gg__child(before, 0), right = gg__field(assignment, "right");
+            if (gg_node_is(before, "expression_statement") && gg_node_is(assignment, "assignment") &&
+                gg_str_equal(gg__text(tree, gg__field(assignment, "left")), name))
+                return gg_node_is(right, "list") || gg_node_is(right, "tuple") ? right : (TSNode){0};
+        }
+    }
+    return (TSNode){0};
+}
+
+/* What requires gradients is the same for both: they read the same tensors, and none is cut off. */
+static bool same_sources(const gg_rule_input *in, TSNode a, TSNode b) {
+    const gg_break *record = in->site->first;
+    for (size_t i = 0; i < record->fact_count; i++) {
+        gg_str name = record->facts[i].name;
+        if (record->facts[i].kind != GG_VALUE_TENSOR) continue;
+        bool dotted = gg_str_contains(name, GG_STR("."));
+        bool in_a = dotted ? gg_str_contains(gg__text(in->tree, a), name) : gg__reads(in->tree, a, name);
+        bool in_b = dotted ? gg_str_contains(gg__text(in->tree, b), name) : gg__reads(in->tree, b, name);
+        if (in_a != in_b) return false;
+    }
+    return !gg_str_contains(gg__text(in->tree, b), GG_STR("detach"));
+}
+
+static bool are_alike(const gg_rule_input *in, TSNode display) {
+    TSNode first = gg__child(display, 0);
+    gg__meta m = gg__infer(in, first);
+    for (uint32_t i = 0; i < gg__child_count(display); i++) {
+        TSNode element = gg__child(display, i);
+        gg__meta other = gg__infer(in, element);
+        if (!gg__same_tensor(m, other) || other.layout.len || other.vague || !other.fresh || !other.smooth ||
+            !same_sources(in, first, element))
+            return false;
+    }
+    return gg__child_count(display) > 0;
+}
+
+/* `l[n] = v`, `del l[n]`: no reading */
+static bool is_target(TSNode node) {
+    TSNode parent = gg__parent(node);
+    bool assigned = gg_node_is(parent, "assignment") || gg_node_is(parent, "augmented_assignment");
+    return (assigned && ts_node_eq(gg__field(parent, "left"), node)) || gg_node_is(parent, "delete_statement");
+}
+
+bool gg__tensor_choice(const gg_rule_input *in, bool in_range, gg__choice *c) {
+    TSNode at = gg_node_at(in->tree, in->span);
+    if (!gg_str_is(in->site->id, "GB0124")) return false;
+    while (!ts_node_is_null(at) && !gg_node_is(at, "subscript") && !gg_node_is(at, "block")) at = gg__parent(at);
+    TSNode function = gg__function(at);
+    if (!gg_node_is(at, "subscript") || in->site->first == NULL || gg__child_count(at) != 2 ||
+        !gg_node_is(function, "function_definition"))
+        return false;
+    *c = (gg__choice){.subscript = at, .list = gg__field(at, "value")};
+    gg_str name = gg__text(in->tree, c->list);
+    if (!gg_node_is(c->list, "identifier") || !read_index(in, gg__field(at, "subscript"), c)) return false;
+    c->display = display_of(in->tree, at, name);
+    search s = {in->tree, c, name};
+    return !ts_node_is_null(c->display) && gg__visit(function, is_settled, &s) && are_alike(in, c->display) &&
+           is_there(in, c) == in_range && (in_range || !gg__is_watched(in->tree, gg__statement(at))) &&
+           !gg__has_comment(in->tree, gg_node_span(at)) && gg__can_name(in->tree, at, "torch") && !is_target(at);
+}
+
+void gg__edit_choice(const gg_rule_input *in, const gg__choice *c, gg_arena *arena, gg_edits *edits) {
+    gg_str torch = gg__require_module(in->tree, c->subscript, "torch", arena, edits);
+    static const char *const operators[] = {"binary_operator", "unary_operator", "comparison_operator"};
+    bool loose = false;
+    for (size_t i = 0; i < GG_COUNT(operators); i++) loose = loose || gg_node_is(c->index, operators[i]);
+    /* With one dimension, since Dynamo makes a number of an index without. */
+    gg_edits_add(edits, gg_node_span(c->subscript),
+                 gg_arena_printf(arena, "%.*s.stack(%.*s)[%s%.*s%s%s[None]][0]", GG_STR_ARG(torch),
+                                 GG_STR_ARG(gg__text(in->tree, c->list)), loose ? "(" : "",
+                                 GG_STR_ARG(gg__text(in->tree, c->index)), loose ? ")" : "",
+                                 c->truth ? ".long()" : ""));
+}
