@@ -317,8 +317,8 @@ def test_expressions_made_at_random() -> None:
 RANGED = (
     "{} % 3|({} % -2)|{}.clamp(0, 2)|torch.clamp({}, max=3)|{}.clamp(min=-1)|{}.relu()|{}.abs()|-({})|({}).float()|({}).long()|({}).int()|"
     "({}).bool()|({}).half()|{}.sum()|{}.sum({D})|{}.max()|{}.amin({D})|torch.max({}, {})|torch.minimum({}, {})|({}) + ({})|({}) - ({})|"
-    "({}) * ({})|({}) * 0.3|({}) / 7|({}) + 100|({}) * 50|{}.argmax()|{}.sigmoid()|{}.tanh()|({}).floor()|({}).round()|({}) > 1|({}) == ({})|{}.any()|"
-    "{}.all({D})|{}.softmax({D})|torch.sigmoid({})|{}[0]|{}[..., :2]|{}.T|{}.reshape(-1)|{}.to({}.dtype)|{}.float().sum()|({}).trunc()"
+    "({}) * ({})|({}) * 0.3|({}) / 7|({}) + 100|({}) * 50|{}.argmax()|{}.sigmoid()|{}.tanh()|({}).floor()|({}).round()|({}) > 1|({}) == ({})|"
+    "{}.any()|{}.all({D})|{}.softmax({D})|torch.sigmoid({})|{}[0]|{}[..., :2]|{}.T|{}.reshape(-1)|{}.to({}.dtype)|{}.float().sum()|({}).trunc()"
 )
 
 
