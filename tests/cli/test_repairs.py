@@ -24,8 +24,8 @@ LEFT = {
     "61 repeat_interleave(tensor)": "n holds any numbers: the table's output_size is the sum of its own, and raises for others",
     "62 F.one_hot(x)": "x holds any numbers: the table's num_classes is for its own, and gives others another shape, or raises",
     "72 detect_anomaly ctx": "effects: its warning is not said under the compiler; the table's rewrite says it nowhere",
-    "87 torch.use_deterministic/ set_default": "each call sets it for the whole process, whoever changed it meanwhile; the table's rewrite leaves it to "
-    "callers, which may be anywhere, and asking what is set (torch.get_num_threads) breaks the graph as well",
+    "87 torch.use_deterministic/ set_default": "each call sets it for the whole process, whoever changed it meanwhile; the table's "
+    "rewrite leaves it to callers, which may be anywhere, and asking what is set (torch.get_num_threads) breaks the graph as well",
     "90 sparse creation": "the table's rewrite also leaves out, without the compiler, the warning that torch gives with a sparse tensor",
 }
 
