@@ -427,6 +427,7 @@ typedef struct gg_verify_request {
     const gg_str *packages;
     size_t package_count; /* as for a capture */
     const char *safety;   /* "exact", … */
+    bool copies;          /* a result may be a new tensor where the original gives back one that others hold */
     bool train;
     uint32_t deadline_ms;
 } gg_verify_request;

@@ -1,210 +1,327 @@
-/* In-place changes, and who may see them.  See syntax.h.
+/* Does it show that a tensor is a copy?  See syntax.h and alias.h.
  *
- * A rewrite that makes a copy where the program had the tensor itself shows when either is changed in place later.  Whether two names share
- * memory is not known from syntax, so a change counts unless the changed name certainly holds a tensor of its own. */
-#include "repair/syntax.h"
+ * DESIGN  A rewrite that makes a copy where the program had the tensor itself shows when either is changed in place later.  Whether two names share
+ * memory is not known from syntax, so a change counts unless the changed name certainly holds a tensor of its own.  The function's callers in the
+ * file get the copy, too, and are looked at in the same way; those outside cannot count on what depends on values, and are told (gg_edits.copies). */
+#include "repair/alias.h"
 
-typedef struct changes {
-    const gg_tree *tree;
-    uint32_t from;
-    gg__visitor found; /* gets what is changed: a name, an attribute or a subscript */
-    void *data;
-} changes;
-
-static bool ends_in_underscore(const gg_tree *tree, TSNode function) {
-    TSNode name = gg_node_is(function, "attribute") ? gg__field(function, "attribute") : function;
-    gg_str text = gg__text(tree, name);
-    return gg_str_ends_with(text, GG_STR("_")) && !gg_str_ends_with(text, GG_STR("__"));
-}
-
-/* `f(x, out=y)`, `f(x, inplace=True)`, `torch.relu_(x)`, `x.add_(1)` */
-static bool visit_call(TSNode call, const changes *c) {
-    TSNode function = gg__field(call, "function"), arguments = gg__field(call, "arguments");
-    bool method = gg_node_is(function, "attribute"), in_place = ends_in_underscore(c->tree, function);
-    if (in_place && method && !c->found(gg__field(function, "object"), c->data)) return false;
-    for (uint32_t i = 0; i < gg__child_count(arguments); i++) {
-        TSNode argument = gg__child(arguments, i);
-        if (!gg_node_is(argument, "keyword_argument")) continue;
-        gg_str name = gg__text(c->tree, gg__field(argument, "name"));
-        if (gg_str_is(name, "out") && !c->found(gg__field(argument, "value"), c->data)) return false;
-        in_place = in_place || (gg_str_is(name, "inplace") && !gg_node_is(gg__field(argument, "value"), "false"));
-    }
-    for (uint32_t i = 0; in_place && i < gg__child_count(arguments); i++)
-        if (!c->found(gg__child(arguments, i), c->data)) return false;
-    return true;
-}
-
-/* `x[i] = v`, `x.data = v`, and both below a pattern */
-static bool visit_target(TSNode target, const changes *c) {
-    if (gg_node_is(target, "subscript")) return c->found(gg__field(target, "value"), c->data);
-    if (gg_node_is(target, "attribute"))
-        return !gg_str_is(gg__text(c->tree, gg__field(target, "attribute")), "data") ||
-               c->found(gg__field(target, "object"), c->data);
-    for (uint32_t i = 0; i < gg__child_count(target); i++)
-        if (!visit_target(gg__child(target, i), c)) return false;
-    return true;
-}
-
-static bool on_node(TSNode node, void *data) {
-    const changes *c = data;
-    if (ts_node_end_byte(node) < c->from) return true;
-    if (gg_node_is(node, "call")) return visit_call(node, c);
-    if (gg_node_is(node, "augmented_assignment")) return c->found(gg__field(node, "left"), c->data);
-    bool binds =
-        gg_node_is(node, "assignment") || gg_node_is(node, "for_statement") || gg_node_is(node, "for_in_clause");
-    return !binds || visit_target(gg__field(node, "left"), c);
-}
-
-/* Calls found for what is changed in place from a byte on; false when it returned false. */
-static bool each_change(const gg_tree *tree, TSNode scope, uint32_t from, gg__visitor found, void *data) {
-    changes c = {tree, from, found, data};
-    return gg__visit(scope, on_node, &c);
-}
-
-/* What runs after the statement may be above it, in a loop. */
-static uint32_t seen_from(TSNode statement) {
-    uint32_t from = ts_node_start_byte(statement);
-    for (TSNode at = statement; !ts_node_is_null(at) && !gg_node_is(at, "function_definition"); at = gg__parent(at))
-        if (gg_node_is(at, "for_statement") || gg_node_is(at, "while_statement")) from = ts_node_start_byte(at);
-    return from;
-}
+enum { MAX_NAMES = 8, MAX_CALLERS = 4 };
 
 typedef struct sharing {
     const gg_rule_input *in;
     TSNode function;
-    gg_str names[2]; /* those that are an alias now and would not be after the edit */
+    uint32_t from;
+    gg_str names[MAX_NAMES]; /* those that are an alias now and would not be after the edit */
+    size_t count;
+    bool selfs; /* … and `self` may hold their memory */
 } sharing;
 
-/* The if statement whose body the statement lies in; null when it is another kind of block, or a condition binds the name. */
-static TSNode if_around(const gg_tree *tree, TSNode statement, gg_str name) {
-    TSNode at = gg__parent(gg__parent(statement));
-    if (gg_node_is(at, "else_clause") || gg_node_is(at, "elif_clause")) at = gg__parent(at);
-    if (!gg_node_is(at, "if_statement")) return (TSNode){0};
-    for (uint32_t i = 0; i < gg__child_count(at); i++) {
-        TSNode child = gg__child(at, i);
-        TSNode condition = gg__field(gg_node_is(child, "elif_clause") ? child : at, "condition");
-        if (gg__binds(tree, condition, name)) return (TSNode){0};
-    }
-    return at;
-}
-
-/* The value that the name holds at a node: the right side of the nearest assignment before it in the same block, or in a block around
- * what is inside if statements; null when that is not plain to see. */
-static TSNode value_at(const gg_tree *tree, TSNode node, gg_str name) {
-    for (TSNode in = gg__statement(node); !ts_node_is_null(in); in = if_around(tree, in, name))
-        for (TSNode at = ts_node_prev_named_sibling(in); !ts_node_is_null(at); at = ts_node_prev_named_sibling(at)) {
-            if (!gg__binds(tree, at, name)) continue;
-            TSNode assignment = gg__child(at, 0);
-            bool plain = gg_node_is(at, "expression_statement") && gg_node_is(assignment, "assignment") &&
-                         gg_node_is(gg__field(assignment, "left"), "identifier");
-            return plain ? gg__field(assignment, "right") : (TSNode){0};
-        }
-    return (TSNode){0};
-}
-
-static bool is_any(TSNode node, const char *const *types, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        if (gg_node_is(node, types[i])) return true;
-    return false;
-}
-
-/* Arithmetic and comparison make new tensors, whatever their operands are; a literal is none. */
-static bool is_new(TSNode value) {
-    static const char *const types[] = {"binary_operator", "comparison_operator", "integer", "float", "string"};
-    return is_any(gg__strip_parentheses(value), types, GG_COUNT(types));
-}
-
-/* A container of its own; what it holds may be another name's. */
-static bool is_container(TSNode value) {
-    static const char *const types[] = {"list", "tuple", "dictionary", "set", "list_comprehension"};
-    return is_any(gg__strip_parentheses(value), types, GG_COUNT(types));
-}
-
-static TSNode root_of(TSNode node) {
-    for (;;) {
-        node = gg__strip_parentheses(node);
-        if (gg_node_is(node, "attribute"))
-            node = gg__field(node, "object");
-        else if (gg_node_is(node, "subscript"))
-            node = gg__field(node, "value");
-        else if (gg_node_is(node, "call")) /* x.view(-1).add_(1) */
-            node = gg__field(node, "function");
-        else
-            return node;
-    }
-}
-
-typedef struct mention {
-    const sharing *s;
-    gg_str part; /* text of an attribute */
-} mention;
-
-/* Is the attribute given to, or taken from, one of the names? */
-static bool does_not_tie(TSNode node, void *data) {
-    const mention *m = data;
-    const gg_tree *tree = m->s->in->tree;
-    if (!gg_node_is(node, "assignment")) return true;
-    gg_str left = gg__text(tree, gg__field(node, "left")), right = gg__text(tree, gg__field(node, "right"));
-    for (size_t i = 0; i < GG_COUNT(m->s->names); i++) {
-        gg_str name = m->s->names[i];
-        if (name.len && ((gg_str_equal(left, name) && gg_str_contains(right, m->part)) ||
-                         (gg_str_contains(left, m->part) && gg__reads(tree, gg__field(node, "right"), name))))
-            return false;
-    }
+static bool add_name(sharing *s, gg_str name) {
+    for (size_t i = 0; i < s->count; i++)
+        if (gg_str_equal(s->names[i], name)) return true;
+    if (name.len == 0) return true;
+    if (s->count == MAX_NAMES) return false;
+    s->names[s->count++] = name;
     return true;
 }
 
-static bool does_not_show(TSNode changed, void *data) {
-    const sharing *s = data;
-    const gg_tree *tree = s->in->tree;
-    TSNode root = root_of(changed);
-    if (!gg_node_is(root, "identifier")) return true; /* a value of its own */
-    gg_str name = gg__text(tree, root);
-    for (size_t i = 0; i < GG_COUNT(s->names); i++)
-        if (s->names[i].len && gg__reads(tree, changed, s->names[i])) return false;
-    if (gg_str_is(name, "self")) {
-        mention m = {s, gg__text(tree, changed)};
-        return gg__visit(s->function, does_not_tie, &m);
-    }
-    /* `n += 1` on a number, `v[i] = x` on a dict: only tensors share what is selected */
-    gg__meta fact = gg__infer(s->in, root);
-    if (fact.sort != GG__UNKNOWN && fact.sort != GG__TENSOR) return true;
-    TSNode value = value_at(tree, changed, name);
-    return is_new(value) || (gg_node_is(changed, "identifier") && is_container(value));
+/* ---- names that nobody else holds ------------------------------------------------------------------------------------------- */
+
+/* `v[i] = x` and `v += x` on a list change the list alone; v[0].add_(1) and f(v) change what is in it. */
+static bool is_of_itself(TSNode changed) {
+    TSNode parent = gg__parent(changed), outer = gg__parent(parent);
+    if (gg_node_is(parent, "augmented_assignment")) return true;
+    while (gg_node_is(outer, "pattern_list") || gg_node_is(outer, "tuple_pattern")) outer = gg__parent(outer);
+    return gg_node_is(parent, "subscript") && (gg_node_is(outer, "assignment") || gg_node_is(outer, "for_statement"));
 }
 
-bool gg__alias_shows(const gg_rule_input *in, TSNode statement, TSNode arm, gg_str target) {
-    gg__meta m = gg__infer(in, arm);
-    if (m.fresh) return false;
-    TSNode source = root_of(ts_node_is_null(m.source) ? arm : m.source);
-    sharing s = {in, gg__function(statement), {target, gg__text(in->tree, source)}};
-    return !each_change(in->tree, s.function, seen_from(statement), does_not_show, &s);
+/* `v.add_(1)` as a statement: nobody gets what it returns. */
+static bool is_changed_alone(TSNode node) {
+    TSNode attribute = gg__parent(node), call = gg__parent(attribute);
+    return gg_node_is(attribute, "attribute") && gg_node_is(call, "call") &&
+           ts_node_eq(gg__field(call, "function"), attribute) && gg_node_is(gg__parent(call), "expression_statement");
 }
 
 typedef struct holder {
     const gg_rule_input *in;
+    TSNode function;
     gg_str name;
-    uint32_t from, to;
+    gg_span inside, but; /* where it is looked at */
+    bool returned;       /* a `return` is fine */
 } holder;
 
 /* Is the name only read here, by what makes a new tensor of it? */
 static bool keeps_to_itself(TSNode node, void *data) {
     const holder *h = data;
-    const gg_tree *tree = h->in->tree;
-    if (!gg_node_is(node, "identifier") || !gg_str_equal(gg__text(tree, node), h->name)) return true;
-    if (ts_node_start_byte(node) < h->from || ts_node_start_byte(node) >= h->to) return true;
+    if (!gg_node_is(node, "identifier") || !gg_str_equal(gg__text(h->in->tree, node), h->name)) return true;
+    uint32_t at = ts_node_start_byte(node);
+    if (at < h->inside.start || at >= h->inside.end || (at >= h->but.start && at < h->but.end)) return true;
+    if (!ts_node_eq(gg__function(node), h->function)) return false; /* held by a function inside */
     TSNode parent = gg__parent(node);
-    while (gg_node_is(parent, "parenthesized_expression")) parent = gg__parent(parent);
-    if (gg_node_is(parent, "keyword_argument") && ts_node_eq(gg__field(parent, "name"), node)) return true;
-    if (gg_node_is(parent, "attribute"))
-        return ts_node_eq(gg__field(parent, "attribute"), node) ||
-               (gg_node_is(gg__parent(parent), "call") && gg__is_operation(h->in, gg__parent(parent)));
-    return gg_node_is(parent, "binary_operator") || gg_node_is(parent, "comparison_operator");
+    while (h->returned && gg_node_is(parent, "expression_list")) parent = gg__parent(parent);
+    if (h->returned && gg_node_is(parent, "return_statement")) return true;
+    return gg__is_word(node) || gg__is_binding(node) || is_of_itself(node) || is_changed_alone(node) ||
+           gg__is_consumed(h->in, node);
 }
 
 bool gg__owns(const gg_rule_input *in, TSNode statement, gg_str name) {
-    TSNode value = value_at(in->tree, statement, name), function = gg__function(statement);
-    if (!(is_new(value) || is_container(value)) || !gg_node_is(function, "function_definition")) return false;
-    holder h = {in, name, ts_node_end_byte(value), ts_node_start_byte(statement)};
+    TSNode value = gg__value_at(in->tree, statement, name), function = gg__function(statement);
+    if (ts_node_is_null(value) || !gg__makes_new(in, value) || !gg_node_is(function, "function_definition"))
+        return false;
+    holder h = {.in = in,
+                .function = function,
+                .name = name,
+                .inside = {ts_node_end_byte(value), ts_node_start_byte(statement)}};
     return gg__visit(function, keeps_to_itself, &h);
+}
+
+/* Does nobody ever hold the name's tensor under another name, wherever it is in the function? */
+static bool is_never_shared(const gg_rule_input *in, TSNode function, gg_str name, gg_span but, bool returned) {
+    holder h = {in, function, name, gg_node_span(function), but, returned};
+    return gg__visit(function, keeps_to_itself, &h);
+}
+
+/* ---- one change ---------------------------------------------------------------------------------------------------------------- */
+
+typedef struct rebinding {
+    const gg_tree *tree;
+    gg_str name;
+    uint32_t from;
+} rebinding;
+
+static bool is_not_bound_anew(TSNode node, void *data) {
+    const rebinding *r = data;
+    return !gg_node_is(node, "identifier") || ts_node_start_byte(node) < r->from ||
+           !gg_str_equal(gg__text(r->tree, node), r->name) || !gg__is_binding(node) ||
+           gg_node_is(gg__parent(node), "augmented_assignment");
+}
+
+/* A number, as the capture has it, and no other value since. */
+static bool is_number(const sharing *s, TSNode node, gg_str name) {
+    rebinding r = {s->in->tree, name, s->from};
+    gg__meta m = gg__infer(s->in, node);
+    return m.sort != GG__UNKNOWN && m.sort != GG__TENSOR && gg__visit(s->function, is_not_bound_anew, &r);
+}
+
+static bool is_container(TSNode value) {
+    static const char *const types[] = {"list", "tuple", "dictionary", "set", "list_comprehension"};
+    for (size_t i = 0; i < GG_COUNT(types); i++)
+        if (gg_node_is(value, types[i])) return true;
+    return false;
+}
+
+typedef struct change {
+    const sharing *s;
+    TSNode changed;
+} change;
+
+static bool is_none_of_them(TSNode node, void *data) {
+    const change *c = data;
+    const sharing *s = c->s;
+    const gg_tree *tree = s->in->tree;
+    if (!gg_node_is(node, "identifier") || gg__is_word(node)) return true;
+    gg_str name = gg__text(tree, node);
+    if (!ts_node_eq(node, c->changed) && gg__is_consumed(s->in, node)) return true;
+    for (size_t i = 0; i < s->count; i++)
+        if (gg_str_equal(s->names[i], name)) return false;
+    if (gg_str_is(name, "self")) return !s->selfs;
+    TSNode value = gg__strip_parentheses(gg__value_at(tree, node, name));
+    if (ts_node_is_null(value)) return is_number(s, node, name);
+    if (!gg__makes_new(s->in, value)) return false;
+    bool whole = ts_node_eq(node, c->changed) && is_of_itself(c->changed);
+    if (is_container(value)) return whole;
+    bool list = gg_node_is(value, "binary_operator") && gg__infer(s->in, node).sort == GG__UNKNOWN;
+    return (whole || !list || ts_node_eq(node, c->changed)) &&
+           is_never_shared(s->in, s->function, name, (gg_span){0}, true);
+}
+
+static bool does_not_show(TSNode changed, void *data) {
+    const sharing *s = data;
+    change c = {s, gg__strip_parentheses(changed)};
+    TSNode root = gg__root_of(changed);
+    if (gg_node_is(changed, "attribute") && gg_node_is(root, "identifier") &&
+        is_number(s, changed, gg__text(s->in->tree, root)))
+        return true; /* self.count += 1 */
+    return gg__visit(c.changed, is_none_of_them, &c);
+}
+
+/* ---- callers in the file -------------------------------------------------------------------------------------------------------- */
+
+static bool callers_see(const gg_rule_input *in, TSNode function, uint32_t depth);
+
+typedef struct site_names {
+    sharing *s;
+    bool complete;
+} site_names;
+
+static bool note_argument(TSNode node, void *data) {
+    site_names *n = data;
+    if (!gg_node_is(node, "identifier") || gg__is_word(node)) return true;
+    if (!gg__is_binding(node) && gg__is_consumed(n->s->in, node)) return true;
+    n->complete = n->complete && add_name(n->s, gg__text(n->s->in->tree, node));
+    return true;
+}
+
+/* May what the call gives, or what it was given, be changed in place while the other is still used? */
+static bool is_seen_at(const gg_rule_input *in, TSNode call, uint32_t depth) {
+    TSNode scope = gg__function(call), statement = gg__statement(call), assignment = gg__child(statement, 0);
+    if (gg_str_is(gg__text(in->tree, gg__field(scope, "name")), "graphglue_inputs")) return false;
+    if (gg__is_consumed(in, call)) return false;
+    sharing s = {.in = in, .function = scope, .from = gg__runs_from(statement)};
+    site_names n = {&s, true};
+    gg__visit(gg__field(call, "arguments"), note_argument, &n);
+    if (gg_str_is(gg__text(in->tree, gg__root_of(call)), "self")) add_name(&s, GG_STR("self"));
+    if (s.count == 0) return false; /* nobody else has what it was given */
+    if (gg_node_is(assignment, "assignment") || gg_node_is(assignment, "augmented_assignment")) {
+        TSNode left = gg__field(assignment, "left");
+        if (gg_node_is(left, "attribute") || gg_node_is(left, "subscript")) return true; /* kept for others */
+        gg__visit(left, note_argument, &n);
+    }
+    s.selfs = gg__may_be_selfs(in, scope, s.names, s.count);
+    return !n.complete || !gg__each_change(in, scope, s.from, does_not_show, &s) || callers_see(in, scope, depth + 1);
+}
+
+typedef struct callers {
+    const gg_rule_input *in;
+    TSNode function;
+    gg_str name, owner; /* the function's; its class's, when a call of an instance is one of it */
+    uint32_t depth;
+} callers;
+
+/* `self.block(x)`, `layer(x)`: may call the forward() of a module of the file? */
+static bool may_call_an_instance(const callers *c, TSNode call) {
+    static const char *const known[] = {"print", "len", "range", "super", "float", "int", "isinstance"};
+    const gg_tree *tree = c->in->tree;
+    TSNode function = gg__field(call, "function"), object = gg__field(function, "object");
+    gg_str name = gg__called_name(tree, call);
+    if (gg_str_equal(name, c->owner)) return false;
+    for (size_t i = 0; i < GG_COUNT(known); i++)
+        if (gg__names_builtin(tree, function, known[i])) return false;
+    if (gg_node_is(function, "attribute") && !gg_str_is(gg__text(tree, object), "self")) return false;
+    return gg_node_is(gg__function(call), "function_definition");
+}
+
+static bool is_not_seen(TSNode node, void *data) {
+    const callers *c = data;
+    const gg_tree *tree = c->in->tree;
+    if (gg_node_is(node, "call") &&
+        (gg_str_equal(gg__called_name(tree, node), c->name) || (c->owner.len && may_call_an_instance(c, node))))
+        return !is_seen_at(c->in, node, c->depth);
+    /* handed on as a value: called by who knows whom */
+    if (!gg_node_is(node, "identifier") || !gg_str_equal(gg__text(tree, node), c->name) || gg__is_binding(node))
+        return true;
+    TSNode use = gg_node_is(gg__parent(node), "attribute") && gg__is_word(node) ? gg__parent(node) : node;
+    TSNode parent = gg__parent(use), scope = gg__function(use);
+    if (gg__is_word(use) || (gg_node_is(parent, "call") && ts_node_eq(gg__field(parent, "function"), use))) return true;
+    return !gg_node_is(scope, "function_definition") ||
+           gg_str_is(gg__text(tree, gg__field(scope, "name")), "graphglue_inputs");
+}
+
+typedef struct instances {
+    const gg_tree *tree;
+    gg_str name;
+} instances;
+
+/* A function that makes one, but for the list of inputs. */
+static bool makes_none(TSNode node, void *data) {
+    const instances *i = data;
+    TSNode scope = gg__function(node);
+    return !gg_node_is(node, "call") || !gg_str_equal(gg__called_name(i->tree, node), i->name) ||
+           !gg_node_is(scope, "function_definition") ||
+           gg_str_is(gg__text(i->tree, gg__field(scope, "name")), "graphglue_inputs");
+}
+
+static bool callers_see(const gg_rule_input *in, TSNode function, uint32_t depth) {
+    gg_site nowhere = *in->site;
+    nowhere.first = NULL; /* facts are those of the break's own function */
+    gg_rule_input blind = {in->tree, &nowhere, in->span};
+    if (!gg_node_is(function, "function_definition")) return false;
+    if (depth == MAX_CALLERS) return true;
+    callers c = {&blind, function, gg__text(in->tree, gg__field(function, "name")), GG_STR_NULL, depth};
+    if (gg_str_is(c.name, "forward") || gg_str_is(c.name, "__call__")) {
+        TSNode owner = gg__parent(gg__parent(function));
+        if (gg_node_is(owner, "decorated_definition")) owner = gg__parent(gg__parent(owner));
+        instances i = {in->tree, gg__text(in->tree, gg__field(owner, "name"))};
+        if (!gg__visit(gg_tree_root(in->tree), makes_none, &i)) c.owner = i.name;
+    }
+    return !gg__visit(gg_tree_root(in->tree), is_not_seen, &c);
+}
+
+/* ---- the question ---------------------------------------------------------------------------------------------------------------- */
+
+static bool is_changed(TSNode changed, void *data) {
+    (void)changed, (void)data;
+    return false;
+}
+
+typedef struct keeping {
+    const gg_rule_input *in;
+    gg_str name;
+    uint32_t from;
+} keeping;
+
+static bool is_not_kept(TSNode node, void *data) {
+    const keeping *k = data;
+    if (gg_node_is(node, "yield") || gg_node_is(node, "global_statement") || gg_node_is(node, "nonlocal_statement"))
+        return false;
+    TSNode left = gg__field(node, "left");
+    if (!gg_node_is(node, "assignment") || !(gg_node_is(left, "attribute") || gg_node_is(left, "subscript")))
+        return true;
+    TSNode right = gg__field(node, "right");
+    holder h = {.in = k->in, .function = gg__function(node), .name = k->name, .inside = gg_node_span(right)};
+    return gg__visit(right, keeps_to_itself, &h);
+}
+
+static TSNode source_of(const gg_rule_input *in, TSNode arm) {
+    TSNode source = gg__infer(in, arm).source;
+    return gg__root_of(ts_node_is_null(source) ? arm : source);
+}
+
+bool gg__alias_shows(const gg_rule_input *in, TSNode statement, TSNode arm, gg_str target) {
+    if (gg__infer(in, arm).fresh) return false;
+    TSNode source = source_of(in, arm), function = gg__function(statement);
+    if (!gg_node_is(source, "identifier")) return true;
+    gg_str name = gg__text(in->tree, source);
+    bool own = gg__owns(in, statement, name);
+    if (own && gg_str_equal(name, target)) return false; /* nobody else has it */
+    sharing s = {.in = in, .function = function, .from = gg__runs_from(statement)};
+    add_name(&s, target);
+    add_name(&s, name);
+    s.selfs = gg__may_be_selfs(in, function, s.names, s.count);
+    if (!gg__each_change(in, function, s.from, does_not_show, &s)) return true;
+    if (own && target.len == 0) return false; /* it has no other name, and the function ends */
+    if (target.len && is_never_shared(in, function, target, gg_node_span(statement), false)) return false;
+    for (size_t i = 0; i < s.count; i++) {
+        keeping k = {in, s.names[i], s.from};
+        bool kept = !gg__visit(function, is_not_kept, &k);
+        if (kept && !gg__each_change(in, gg_tree_root(in->tree), 0, is_changed, NULL)) return true;
+    }
+    return callers_see(in, function, 0);
+}
+
+/* The name of a local tensor that was made just before, and is nobody else's. */
+static bool is_own(const gg_rule_input *in, TSNode statement, TSNode source) {
+    return gg_node_is(source, "identifier") && gg__owns(in, statement, gg__text(in->tree, source));
+}
+
+bool gg__may_be_one(const gg_rule_input *in, TSNode statement, TSNode a, TSNode b) {
+    if (gg__infer(in, a).fresh || gg__infer(in, b).fresh) return false;
+    TSNode first = source_of(in, a), second = source_of(in, b), function = gg__function(statement);
+    gg_str x = gg__text(in->tree, first), y = gg__text(in->tree, second);
+    if (gg_str_equal(x, y)) return true;
+    if (is_own(in, statement, first) || is_own(in, statement, second)) return false;
+    TSNode parameters = gg__field(function, "parameters"), body = gg__field(function, "body");
+    bool given = gg_node_is(first, "identifier") && gg_node_is(second, "identifier");
+    return !given || !gg__binds(in->tree, parameters, x) || !gg__binds(in->tree, parameters, y) ||
+           gg__binds(in->tree, body, x) || gg__binds(in->tree, body, y);
+}
+
+bool gg__is_copy(const gg_rule_input *in, TSNode statement, TSNode arm, gg_str target) {
+    if (gg__infer(in, arm).fresh) return false;
+    TSNode source = source_of(in, arm), function = gg__function(statement);
+    gg_str name = gg__text(in->tree, source);
+    gg_span own = gg_node_span(statement);
+    if (target.len && is_never_shared(in, function, target, own, false)) return false; /* it stays here */
+    return !is_own(in, statement, source) ||
+           (!gg_str_equal(name, target) && !is_never_shared(in, function, name, own, false));
 }

@@ -109,11 +109,13 @@ bool gg__is_live(const gg__select *s, gg_str name) {
 /* A value whose tensor is another name's may only be given where that does not show. */
 static bool assign(gg__select *s, gg__arm *arm, gg_str name, TSNode right) {
     gg__meta m = gg__infer_in(s, arm, right);
+    gg_str target = gg_str_is(name, RETURNED) ? GG_STR_NULL : name;
     bool number = gg__is_number(m);
     if (!number && !gg__selectable(s, m)) return false;
-    if (!number && !m.fresh && gg__alias_shows(s->in, s->statement, right, name)) return false;
+    if (!number && !m.fresh && gg__alias_shows(s->in, s->statement, right, target)) return false;
     right = gg__strip_parentheses(right);
-    gg__binding out = {.name = name, .meta = m};
+    s->copies = s->copies || (!number && !m.fresh && gg__is_copy(s->in, s->statement, right, target));
+    gg__binding out = {.name = name, .meta = m, .from = right};
     out.text = gg__text_reading(s, arm, right, &out.reads);
     out.pending = !is_word(out.text);
     return bind(arm, out);
@@ -193,7 +195,8 @@ static bool value_in(gg__select *s, gg__arm *arm, gg__arm *before, gg_str name, 
     if (!gg__bound_before(s->in->tree, s->statement, name) || ts_node_is_null(sample)) return false;
     gg__meta m = gg__infer(s->in, sample);
     if (!gg__owns(s->in, s->statement, name) && gg__alias_shows(s->in, s->statement, sample, name)) return false;
-    *out = (gg__binding){.name = name, .text = name, .meta = m, .reads = gg__outer(s, name)};
+    s->copies = s->copies || gg__is_copy(s->in, s->statement, sample, name);
+    *out = (gg__binding){.name = name, .text = name, .meta = m, .from = sample, .reads = gg__outer(s, name)};
     return true;
 }
 
@@ -220,6 +223,8 @@ static bool merge(gg__select *s, gg__arm *arm, gg__test *test, TSNode node, gg__
     if (!gg__same_tensor(a.meta, b.meta) || !gg__selectable(s, a.meta) || !gg__selectable(s, b.meta))
         return bind(arm, lost);
     if (gg__has_size_one(a.meta) && !(a.reads & b.reads)) return bind(arm, lost);
+    bool others = !a.meta.fresh && !b.meta.fresh && !ts_node_is_null(a.from) && !ts_node_is_null(b.from);
+    if (others && gg__may_be_one(s->in, s->statement, a.from, b.from)) return bind(arm, lost);
     gg__binding out = {.name = name, .text = gg__where(s, *test, a.text, b.text), .meta = a.meta, .pending = true};
     out.meta.linear = a.meta.linear && b.meta.linear;
     out.meta.fresh = true;

@@ -149,7 +149,7 @@ static const char *const builtins[] = {
 /* Modules whose functions keep something, whatever they are called. */
 static const char *const keeping[] = {"random", "dist", "distributed", "pickle", "json", "os", "sys", "subprocess"};
 
-static bool reads_only(const gg_tree *tree, TSNode call) {
+bool gg__reads_only(const gg_tree *tree, TSNode call) {
     TSNode function = gg__field(call, "function");
     gg_str name = gg__text(tree, gg_node_is(function, "attribute") ? gg__field(function, "attribute") : function);
     if (gg_node_is(function, "identifier"))
@@ -169,7 +169,7 @@ static bool changes_nothing(TSNode node, void *data) {
     if (!gg_node_is(node, "call")) return true;
     for (TSNode at = gg__parent(node); !ts_node_is_null(at); at = gg__parent(at))
         if (gg_node_is(at, "lambda")) return true; /* not called here */
-    return reads_only(tree, node) || gg__is_clock(tree, node);
+    return gg__reads_only(tree, node) || gg__is_clock(tree, node);
 }
 
 bool gg__is_harmless(const gg_tree *tree, TSNode expression) {

@@ -11,6 +11,7 @@ void gg_edits_add(gg_edits *edits, gg_span span, gg_str text) {
 void gg_edits_clear(gg_edits *edits) {
     gg_list_clear(&edits->list);
     edits->setting = (gg_setting){0};
+    edits->copies = false;
 }
 
 static int by_start(const void *a, const void *b) {

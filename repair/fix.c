@@ -224,7 +224,7 @@ static void give_up_site(gg_fix *fix) {
 }
 
 /* The next rule's edits for the site, as a repair to be judged; false when the rule did not apply after all. */
-static bool prepare(gg_fix *fix, const gg_site *site, const gg_rule *rule) {
+static bool prepare(gg_fix *fix, const gg_site *site, const gg_rule *rule, bool *out_copies) {
     const file *f = file_at(fix, site->file);
     gg_rule_input in = {f->tree, site, site->span};
     gg_edits edits = {0};
@@ -250,6 +250,7 @@ static bool prepare(gg_fix *fix, const gg_site *site, const gg_rule *rule) {
         gg_list_push(&fix->bases, gg_text_ref(f->text));
         fix->edited_file = (size_t)(f - fix->files.items);
     }
+    *out_copies = edits.copies;
     gg_edits_clear(&edits);
     return ready;
 }
@@ -268,10 +269,11 @@ int gg_fix_next(gg_fix *fix, gg_fix_action *out, gg_error *err) {
         if (site == NULL) return 0;
         while (fix->next_offer < fix->offer_count) {
             const gg_rule *rule = fix->offers[fix->next_offer++];
-            if (!prepare(fix, site, rule)) continue;
+            bool copies;
+            if (!prepare(fix, site, rule, &copies)) continue;
             gg_safety safety = rule->safety > fix->weakest ? rule->safety : fix->weakest;
             const file *f = &fix->files.items[fix->edited_file];
-            *out = (gg_fix_action){GG_FIX_VERIFY, f->seen.path, f->text, fix->edited, safety, rule};
+            *out = (gg_fix_action){GG_FIX_VERIFY, f->seen.path, f->text, fix->edited, safety, copies, rule};
             return 0;
         }
         give_up_site(fix);

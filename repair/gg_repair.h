@@ -32,7 +32,8 @@ typedef struct gg_setting { /* of torch._dynamo.config, that an edit makes: true
 typedef struct gg_edits {
     GG_LIST(gg_edit) list;
     gg_setting setting;
-} gg_edits; /* Invariant after gg_edits_sort: sorted, non-overlapping */
+    bool copies; /* a result may be a new tensor where the original, in an arm, gives back one that others hold */
+} gg_edits;      /* Invariant after gg_edits_sort: sorted, non-overlapping */
 
 void gg_edits_add(gg_edits *edits, gg_span span, gg_str text);
 void gg_edits_clear(gg_edits *edits);
@@ -96,6 +97,7 @@ typedef struct gg_verdict {
     gg_str outputs; /* "identical", "close", "different", "error" */
     int32_t graphs_before, graphs_after, breaks_before, breaks_after;
     int32_t breaks_to_light; /* of breaks_after: hidden by the break that is gone */
+    bool copies;             /* judged with gg_edits.copies */
     gg_str *compared;
     size_t compared_count;
     gg_str *reasons;
@@ -143,6 +145,7 @@ typedef struct gg_fix_action {
     const gg_text *original; /* VERIFY: the text now; CAPTURE: the text to capture.  Borrowed. */
     const gg_text *edited;   /* VERIFY */
     gg_safety safety;        /* VERIFY: the rule's */
+    bool copies;             /* VERIFY: as gg_edits.copies */
     const gg_rule *rule;
 } gg_fix_action;
 

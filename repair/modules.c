@@ -9,6 +9,10 @@ static const gg_fact *module_fact(const gg_rule_input *in, gg_str name) {
     return NULL;
 }
 
+bool gg__is_pure_module(const gg_rule_input *in, gg_str name) {
+    return module_fact(in, name) != NULL;
+}
+
 /* What a kernel with its parameters makes of one dimension; -1 when it does not fit in. */
 static int64_t slid(int64_t size, const int64_t *kernel_stride_padding_dilation) {
     const int64_t *k = kernel_stride_padding_dilation;

@@ -1,5 +1,6 @@
 /* What arms and conditions of a branch are, under the names they have after the edit.  See select.h. */
 #include "repair/select.h"
+#include "repair/alias.h"
 
 void gg__select_init(gg__select *s, const gg_rule_input *in, TSNode statement, gg_arena *arena) {
     *s = (gg__select){.in = in, .arena = arena, .statement = statement};
@@ -188,22 +189,37 @@ bool gg__may_broadcast(const gg_rule_input *in, gg__meta x, TSNode a, TSNode b) 
     return gg__has_size_one(x) && gg__visit(a, is_not_shared, &n);
 }
 
-bool gg__value_alias_shows(const gg_rule_input *in, TSNode node, TSNode yes, TSNode no) {
-    if (gg__infer(in, yes).fresh && gg__infer(in, no).fresh) return false;
+bool gg__arms_alias_shows(const gg_rule_input *in, TSNode statement, TSNode yes, TSNode no, gg_str target) {
+    return gg__alias_shows(in, statement, yes, target) || gg__alias_shows(in, statement, no, target) ||
+           gg__may_be_one(in, statement, yes, no);
+}
+
+bool gg__arms_are_copies(const gg_rule_input *in, TSNode statement, TSNode yes, TSNode no, gg_str target) {
+    return gg__is_copy(in, statement, yes, target) || gg__is_copy(in, statement, no, target);
+}
+
+/* Is the value of the expression returned, or given to a name?  The name is empty when it is returned. */
+static bool has_target(const gg_rule_input *in, TSNode node, gg_str *out) {
     TSNode use = node, parent = gg__parent(node);
     while (gg_node_is(parent, "parenthesized_expression")) {
         use = parent;
         parent = gg__parent(parent);
     }
-    if (gg_node_is(parent, "binary_operator") || gg_node_is(parent, "comparison_operator") ||
-        gg_node_is(parent, "return_statement"))
-        return false;
-    if (gg_node_is(parent, "attribute")) return !gg__is_operation(in, gg__parent(parent));
     TSNode left = gg__field(parent, "left");
-    if (!gg_node_is(parent, "assignment") || !gg_node_is(left, "identifier") ||
-        !ts_node_eq(gg__field(parent, "right"), use))
-        return true;
-    gg_str name = gg__text(in->tree, left);
-    TSNode statement = gg__statement(node);
-    return gg__alias_shows(in, statement, yes, name) || gg__alias_shows(in, statement, no, name);
+    *out = gg__text(in->tree, left);
+    if (gg_node_is(parent, "return_statement")) return true;
+    return gg_node_is(parent, "assignment") && gg_node_is(left, "identifier") &&
+           ts_node_eq(gg__field(parent, "right"), use);
+}
+
+bool gg__value_alias_shows(const gg_rule_input *in, TSNode node, TSNode yes, TSNode no) {
+    if (gg__infer(in, yes).fresh && gg__infer(in, no).fresh) return false;
+    gg_str name;
+    if (!has_target(in, node, &name)) return !gg__is_consumed(in, node);
+    return gg__arms_alias_shows(in, gg__statement(node), yes, no, name);
+}
+
+bool gg__value_is_copy(const gg_rule_input *in, TSNode node, TSNode yes, TSNode no) {
+    gg_str name;
+    return has_target(in, node, &name) && gg__arms_are_copies(in, gg__statement(node), yes, no, name);
 }

@@ -13,6 +13,7 @@ typedef struct gg__binding { /* what a name holds in an arm */
     gg_str name;
     gg_str text; /* the expression, or the name it has after the edit */
     gg__meta meta;
+    TSNode from;    /* the expression whose value it is; null when it was selected */
     uint64_t reads; /* bits of select.outer: the names that it is made of, as they were before the branch */
     bool pending;   /* the expression is not evaluated yet: it is written where it is used, or on a line of its own */
 } gg__binding;
@@ -34,6 +35,7 @@ typedef struct gg__select {
     size_t made_count;
     gg_str outer[GG__MAX_OUTER]; /* names that arms read as they were before the branch; full: any name */
     size_t outer_count;
+    bool copies; /* what is selected may be a tensor of its own where it was one that others hold: gg_edits.copies */
     bool finite; /* the condition asks whether values are finite: the arm not taken may hold what is not */
 } gg__select;
 
@@ -84,6 +86,10 @@ bool gg__bound_before(const gg_tree *tree, TSNode statement, gg_str name);
 
 /* Does it show, where the value of the expression `node` goes, that it is no longer one of the arms' own tensor? */
 bool gg__value_alias_shows(const gg_rule_input *in, TSNode node, TSNode yes, TSNode no);
+bool gg__value_is_copy(const gg_rule_input *in, TSNode node, TSNode yes, TSNode no);
+/* The same where the value goes to a name, or is returned (an empty one). */
+bool gg__arms_alias_shows(const gg_rule_input *in, TSNode statement, TSNode yes, TSNode no, gg_str target);
+bool gg__arms_are_copies(const gg_rule_input *in, TSNode statement, TSNode yes, TSNode no, gg_str target);
 /* Sizes of one are no proof that shapes agree: with other inputs one of them may be larger.  A name that both values are made of is. */
 bool gg__has_size_one(gg__meta x);
 bool gg__may_broadcast(const gg_rule_input *in, gg__meta x, TSNode a, TSNode b);

@@ -65,7 +65,8 @@ bool gg__only_diagnostics(const gg_rule_input *in, TSNode block);
 bool gg__is_harmless(const gg_tree *tree, TSNode expression);
 /* Evaluating it raises nothing, for no values. */
 bool gg__cannot_fail(const gg_rule_input *in, TSNode expression);
-bool gg__is_clock(const gg_tree *tree, TSNode call); /* time.perf_counter() and its like */
+bool gg__reads_only(const gg_tree *tree, TSNode call); /* a function or method known by its name to change nothing */
+bool gg__is_clock(const gg_tree *tree, TSNode call);   /* time.perf_counter() and its like */
 /* May an exception raised here be caught, or what is printed be collected, by code around it in the same function? */
 bool gg__is_watched(const gg_tree *tree, TSNode statement);
 /* The same of a message, and of what it is made of: what cannot fail meets no handler, and most contexts do not listen. */
@@ -126,13 +127,18 @@ typedef struct gg__meta {
 gg__meta gg__infer(const gg_rule_input *in, TSNode node);
 bool gg__is_floating(gg_str dtype); /* of 16, 32 or 64 bits */
 bool gg__is_half(gg_str dtype);
+bool gg__is_pure_module(const gg_rule_input *in, gg_str name); /* `self.proj`, as the capture has it */
 bool gg__is_operation(const gg_rule_input *in,
                       TSNode call); /* a method or function known to read its operand and return a new tensor */
 
 /* ---- in-place changes (alias.c) ----------------------------------------------------------------------------------------- */
-/* Does it show when `target` (a name, or empty) and the name the arm consists of are no longer the same tensor, because one is changed in
- * place in the function, as far as syntax tells? */
+/* Does it show when `target` (a name; empty for what is returned) and the name the arm consists of are no longer the same tensor, because one
+ * is changed in place in the function, or by a caller in the file, as far as syntax tells? */
 bool gg__alias_shows(const gg_rule_input *in, TSNode statement, TSNode arm, gg_str target);
+/* Is the selected value a copy that the function's caller may meet, where the arm is a tensor that others hold? */
+bool gg__is_copy(const gg_rule_input *in, TSNode statement, TSNode arm, gg_str target);
+/* May both arms be the same memory?  Then a caller may count on getting it. */
+bool gg__may_be_one(const gg_rule_input *in, TSNode statement, TSNode a, TSNode b);
 /* Does nobody else hold the tensor of the name when the statement begins?  It was made by arithmetic before it, in the same block. */
 bool gg__owns(const gg_rule_input *in, TSNode statement, gg_str name);
 bool gg__same_tensor(gg__meta a, gg__meta b); /* equal dtype, shape and strides */

@@ -27,6 +27,7 @@ int gg_verdict_decode(gg_verdict *out, const json_t *json, gg_arena *arena, gg_e
         return gg_fail(err, GG_EPARAMS, "verdict.accepted wants boolean");
     *out = (gg_verdict){.accepted = json_is_true(json_object_get(json, "accepted")),
                         .glued = json_is_true(json_object_get(json, "glued")),
+                        .copies = json_is_true(json_object_get(json, "copies")),
                         .outputs = text_of(json, "outputs", arena),
                         .graphs_before = number_of(json, "graphs_before"),
                         .graphs_after = number_of(json, "graphs_after"),
@@ -63,9 +64,11 @@ gg_str gg_verdict_summary(const gg_verdict *verdict, gg_arena *arena) {
                        ? gg_arena_printf(arena, " (%d of them came to light)", verdict->breaks_to_light)
                        : GG_STR("");
     gg_str on = verdict->compared_count ? verdict->compared[0] : GG_STR("");
-    return gg_arena_printf(arena, "%s: %d graph%s → %d, %d break%s → %d%.*s, outputs %.*s %.*s",
+    const char *copies =
+        verdict->copies ? "; a new tensor is returned where the original may give back its argument" : "";
+    return gg_arena_printf(arena, "%s: %d graph%s → %d, %d break%s → %d%.*s, outputs %.*s %.*s%s",
                            verdict->glued ? "Glued" : "Improved", verdict->graphs_before,
                            verdict->graphs_before == 1 ? "" : "s", verdict->graphs_after, verdict->breaks_before,
                            verdict->breaks_before == 1 ? "" : "s", verdict->breaks_after, GG_STR_ARG(light),
-                           GG_STR_ARG(verdict->outputs), GG_STR_ARG(on));
+                           GG_STR_ARG(verdict->outputs), GG_STR_ARG(on), copies);
 }

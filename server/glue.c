@@ -124,6 +124,7 @@ static void on_edits(void *data) {
                                  .edited = &edited,
                                  .edited_count = 1,
                                  .safety = gg_safety_name(glue->rule->safety),
+                                 .copies = glue->edits.copies,
                                  .deadline_ms = gg_options_of(document)->timeout_ms};
     glue->waiting = true;
     glue->job = gg_worker_submit(glue->worker, gg_verify_request_encode(&request), on_frame, glue);

@@ -1,7 +1,7 @@
 /* GG002 where: a branch on a tensor's value becomes a selection.
  * Offers: torch.where for if/else and if without else that assign the same name, for two returns, and for a conditional expression.
  * Refuses: unless both arms are proven pure, smooth, and of equal dtype and shape, and the condition a 0-d bool tensor; augmented
- * assignments, and arms that make an alias where that shows (torch.where makes a copy).  Safety: exact.  Page: docs/rules/GG002.md */
+ * assignments, and arms that make an alias where that shows in the file (torch.where makes a copy, and says so).  Safety: exact.  Page: docs/rules/GG002.md */
 #include "repair/select.h"
 
 typedef struct branch {
@@ -40,16 +40,13 @@ static bool match_assign(const gg_rule_input *in, TSNode statement, branch *b) {
     b->form = ASSIGN;
     if (ts_node_is_null(b->no)) {
         TSNode left = gg__field(yes, "left");
-        if (gg__alias_shows(in, statement, left, name) || gg__alias_shows(in, statement, gg__field(yes, "right"), name))
-            return false;
+        if (gg__arms_alias_shows(in, statement, gg__field(yes, "right"), left, name)) return false;
         return gg__bound_before(in->tree, statement, name) &&
                selectable(in, b->condition, gg__field(yes, "right"), left);
     }
     TSNode no = assignment_of(gg__only_statement(b->no));
     if (ts_node_is_null(no) || !gg_str_equal(gg__text(in->tree, gg__field(no, "left")), name)) return false;
-    if (gg__alias_shows(in, statement, gg__field(yes, "right"), name) ||
-        gg__alias_shows(in, statement, gg__field(no, "right"), name))
-        return false;
+    if (gg__arms_alias_shows(in, statement, gg__field(yes, "right"), gg__field(no, "right"), name)) return false;
     return selectable(in, b->condition, gg__field(yes, "right"), gg__field(no, "right"));
 }
 
@@ -63,6 +60,7 @@ static bool match_return(const gg_rule_input *in, TSNode statement, branch *b) {
     if (ts_node_is_null(returned(no))) return false;
     if (ts_node_is_null(b->no)) b->no = no;
     b->form = RETURN;
+    if (gg__arms_alias_shows(in, statement, yes, returned(no), GG_STR_NULL)) return false;
     return selectable(in, b->condition, yes, returned(no));
 }
 
@@ -143,15 +141,19 @@ static int edit(const gg_rule_input *in, const gg_rule_match *match, gg_arena *a
         gg_str name = gg__text(in->tree, gg__field(assignment, "left"));
         yes = gg__field(assignment, "right");
         head = gg_arena_printf(arena, "%.*s = ", GG_STR_ARG(name));
-        otherwise =
-            ts_node_is_null(b.no) ? name : plain(in->tree, gg__field(assignment_of(gg__only_statement(b.no)), "right"));
+        no = ts_node_is_null(b.no) ? gg__field(assignment, "left")
+                                   : gg__field(assignment_of(gg__only_statement(b.no)), "right");
+        otherwise = plain(in->tree, no);
+        out->copies = gg__arms_are_copies(in, node, yes, no, name);
     } else if (b.form == RETURN) {
         yes = returned(gg__only_statement(b.yes));
         no = returned(gg_node_is(b.no, "block") ? gg__only_statement(b.no) : b.no);
         head = GG_STR("return ");
+        out->copies = gg__arms_are_copies(in, node, yes, no, GG_STR_NULL);
         otherwise = plain(in->tree, no);
     } else {
         otherwise = plain(in->tree, no);
+        out->copies = gg__value_is_copy(in, node, yes, no);
     }
     gg_str chosen = plain(in->tree, yes), condition = plain(in->tree, b.condition);
     if (b.negated) {

@@ -105,7 +105,8 @@ static bool write(gg__select *s, const gg__arm *arm, gg_str *out) {
 }
 
 /* The span that is replaced and its new text. */
-static bool build(const gg_rule_input *in, gg_arena *arena, TSNode *out_node, gg_span *span, gg_str *out) {
+static bool build(const gg_rule_input *in, gg_arena *arena, TSNode *out_node, gg_span *span, gg_str *out,
+                  bool *copies) {
     gg__select s;
     plan p;
     gg_str body = GG_STR_NULL;
@@ -140,6 +141,7 @@ static bool build(const gg_rule_input *in, gg_arena *arena, TSNode *out_node, gg
         }
         *out = gg_arena_printf(arena, "%.*s%.*s", GG_STR_ARG(comments), GG_STR_ARG(*out));
     }
+    *copies = s.copies;
     gg__select_clear(&s);
     return done;
 }
@@ -148,9 +150,10 @@ static bool check(const gg_rule_input *in, gg_rule_match *out) {
     gg_rule_match simple;
     gg_span span;
     gg_str text;
+    bool copies;
     if (!gg__is_branch(in) || gg_rule_where.check(in, &simple)) return false;
     gg_arena *arena = gg_arena_new();
-    bool done = build(in, arena, &out->node, &span, &text);
+    bool done = build(in, arena, &out->node, &span, &text, &copies);
     gg_arena_free(arena);
     return done;
 }
@@ -159,7 +162,8 @@ static int edit(const gg_rule_input *in, const gg_rule_match *match, gg_arena *a
     TSNode node = match->node;
     gg_span span;
     gg_str text;
-    if (!build(in, arena, &node, &span, &text)) return gg_fail(err, GG_ENOMATCH, "the arms are not proven to be alike");
+    if (!build(in, arena, &node, &span, &text, &out->copies))
+        return gg_fail(err, GG_ENOMATCH, "the arms are not proven to be alike");
     gg__require_module(in->tree, node, "torch", arena, out);
     gg_edits_add(out, span, text);
     return 0;

@@ -12,6 +12,10 @@ static bool alike(gg__select *s, TSNode node, TSNode yes, TSNode no) {
            !gg__may_broadcast(s->in, a, yes, no) && !gg__value_alias_shows(s->in, node, yes, no);
 }
 
+static void note_copies(gg__select *s, TSNode node, TSNode yes, TSNode no) {
+    s->copies = gg__value_is_copy(s->in, node, yes, no);
+}
+
 static gg_str plain(gg__select *s, TSNode node) {
     return gg__text_in(s, NULL, gg__strip_parentheses(node));
 }
@@ -23,6 +27,7 @@ static bool conditional(gg__select *s, TSNode node, gg_str *out) {
     s->finite = gg__asks_finiteness(s->in->tree, condition);
     if (!gg__test_of(s, NULL, condition, &test) && !gg__split_condition(s, condition, &flags, &test)) return false;
     if (!alike(s, node, yes, no)) return false;
+    note_copies(s, node, yes, no);
     *out = gg__where(s, test, plain(s, yes), plain(s, no));
     if (flags.len)
         *out = gg_arena_printf(s->arena, "%.*s if %.*s else %.*s", GG_STR_ARG(*out), GG_STR_ARG(flags),
@@ -47,12 +52,13 @@ static bool either(gg__select *s, TSNode node, gg_str *out) {
     bool both = gg_str_is(gg__text(s->in->tree, gg__field(node, "operator")), "and");
     if (!is_value(node) || !gg__test_of(s, NULL, left, &test) || !alike(s, node, left, right)) return false;
     if (gg__infer(s->in, left).rank != 0) return false;
+    note_copies(s, node, left, right);
     gg_str a = plain(s, left), b = plain(s, right);
     *out = both ? gg__where(s, test, b, a) : gg__where(s, test, a, b);
     return true;
 }
 
-static bool build(const gg_rule_input *in, gg_arena *arena, TSNode *out_node, gg_str *out) {
+static bool build(const gg_rule_input *in, gg_arena *arena, TSNode *out_node, gg_str *out, bool *copies) {
     bool done = false;
     gg__select s;
     TSNode start = gg_node_at(in->tree, in->span);
@@ -68,6 +74,7 @@ static bool build(const gg_rule_input *in, gg_arena *arena, TSNode *out_node, gg
         bool asked = gg__covers(gg__field(at, "left"), in->span) || ts_node_start_byte(at) == in->span.start;
         if (gg_node_is(at, "boolean_operator") && asked) done = either(&s, at, out);
     }
+    *copies = s.copies;
     gg__select_clear(&s);
     return done && !gg__has_comment(in->tree, gg_node_span(*out_node));
 }
@@ -75,9 +82,10 @@ static bool build(const gg_rule_input *in, gg_arena *arena, TSNode *out_node, gg
 static bool check(const gg_rule_input *in, gg_rule_match *out) {
     gg_rule_match simple;
     gg_str text;
+    bool copies;
     if (!gg__is_branch(in) || gg_rule_where.check(in, &simple)) return false;
     gg_arena *arena = gg_arena_new();
-    bool done = build(in, arena, &out->node, &text);
+    bool done = build(in, arena, &out->node, &text, &copies);
     gg_arena_free(arena);
     return done;
 }
@@ -85,7 +93,8 @@ static bool check(const gg_rule_input *in, gg_rule_match *out) {
 static int edit(const gg_rule_input *in, const gg_rule_match *match, gg_arena *arena, gg_edits *out, gg_error *err) {
     TSNode node = match->node;
     gg_str text;
-    if (!build(in, arena, &node, &text)) return gg_fail(err, GG_ENOMATCH, "the values are not proven to be alike");
+    if (!build(in, arena, &node, &text, &out->copies))
+        return gg_fail(err, GG_ENOMATCH, "the values are not proven to be alike");
     gg__require_module(in->tree, node, "torch", arena, out);
     gg_edits_add(out, gg_node_span(node), text);
     return 0;

@@ -79,6 +79,11 @@ static bool look(gg__select *s, early *e, gg__arm *arm) {
     if (ts_node_is_null(at) || arm->count == 0) return false; /* two returns are GG002's */
     e->last = gg__child(at, 0);
     gg__meta b = gg__infer_in(s, arm, e->last);
+    if (!a.fresh && gg__alias_shows(s->in, e->node, e->value, GG_STR_NULL)) return false;
+    if (!b.fresh && gg__alias_shows(s->in, at, e->last, GG_STR_NULL)) return false;
+    if (!a.fresh && !b.fresh && gg__may_be_one(s->in, at, e->value, e->last)) return false;
+    s->copies = (!a.fresh && gg__is_copy(s->in, e->node, e->value, GG_STR_NULL)) ||
+                (!b.fresh && gg__is_copy(s->in, at, e->last, GG_STR_NULL));
     e->second = gg__text_reading(s, arm, gg__strip_parentheses(e->last), &other);
     return gg__same_tensor(a, b) && gg__selectable(s, a) && gg__selectable(s, b) &&
            (!gg__has_size_one(a) || (reads & other)) && !gg__has_comment(s->in->tree, gg_node_span(e->last));
@@ -100,6 +105,7 @@ static bool build(const gg_rule_input *in, gg_arena *arena, TSNode *out_node, gg
                                      GG_STR_ARG(e.test.text), GG_STR_ARG(s.newline), GG_STR_ARG(s.indent),
                                      GG_STR_ARG(kept), GG_STR_ARG(e.first)));
         e.test.text = chosen;
+        out->copies = s.copies;
         gg_edits_add(out, gg_node_span(e.last), gg__where(&s, e.test, kept, e.second));
     }
     gg__select_clear(&s);

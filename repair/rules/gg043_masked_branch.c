@@ -170,6 +170,12 @@ static int edit(const gg_rule_input *in, const gg_rule_match *match, gg_arena *a
     (void)arena, (void)err;
     size_t extra =
         gg__starts_line(in->tree, first) ? gg__indent(in->tree, first).len - gg__indent(in->tree, start).len : 0;
+    for (uint32_t i = 0; i < gg__child_count(body);
+         i++) { /* `t = t.masked_fill(m, 0)`: a new tensor, also where nothing is filled */
+        TSNode left = gg__field(gg__child(gg__child(body, i), 0), "left");
+        if (gg_node_is(left, "identifier"))
+            out->copies = out->copies || gg__is_copy(in, match->node, left, gg__text(in->tree, left));
+    }
     gg_edits_add(out, (gg_span){start, first}, GG_STR_NULL);
     uint32_t line = gg_text_position(text, first, GG_UTF8).line;
     uint32_t last = gg_text_position(text, ts_node_end_byte(body), GG_UTF8).line;

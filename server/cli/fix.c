@@ -52,6 +52,7 @@ static int capture(fixing *f, gg_fix *fix, gg_cli_file *file, char **failure, gg
 static int verify(fixing *f, gg_fix *fix, const gg_fix_action *action, const gg_cli_file *file, gg_error *err) {
     gg_verify_request request = {.file = gg_str_from(file->absolute),
                                  .safety = gg_safety_name(action->safety),
+                                 .copies = action->copies,
                                  .train = f->args.train,
                                  .deadline_ms = file->options->timeout_ms};
     gg_overlay_file *original = texts_of(fix, GG_STR_NULL, NULL, &request.original_count);

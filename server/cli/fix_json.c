@@ -11,10 +11,11 @@ static json_t *texts(const gg_str *items, size_t count) {
 }
 
 static json_t *verdict_json(const gg_verdict *v) {
-    return json_pack("{s:b, s:s%, s:i, s:i, s:i, s:i, s:o, s:o}", "accepted", v->accepted, "outputs", v->outputs.ptr,
-                     v->outputs.len, "graphs_before", (int)v->graphs_before, "graphs_after", (int)v->graphs_after,
-                     "breaks_before", (int)v->breaks_before, "breaks_after", (int)v->breaks_after, "compared",
-                     texts(v->compared, v->compared_count), "reasons", texts(v->reasons, v->reason_count));
+    return json_pack("{s:b, s:s%, s:i, s:i, s:i, s:i, s:b, s:o, s:o}", "accepted", v->accepted, "outputs",
+                     v->outputs.ptr, v->outputs.len, "graphs_before", (int)v->graphs_before, "graphs_after",
+                     (int)v->graphs_after, "breaks_before", (int)v->breaks_before, "breaks_after", (int)v->breaks_after,
+                     "copies", v->copies, "compared", texts(v->compared, v->compared_count), "reasons",
+                     texts(v->reasons, v->reason_count));
 }
 
 /* {"allow_rnn": true}, {"reorderable_logging_functions": ["warnings.warn"]} or null */

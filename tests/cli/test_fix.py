@@ -12,11 +12,11 @@ PROGRAM = (
     + "def f(x):\n    h = x * 2\n    # keep the sign\n    if h.sum() > 0:\n        y = h + 1\n    else:\n        y = h - 1\n    return y\n\n\n"
     + "def graphglue_inputs():\n    yield 'f', f, (torch.randn(4),), {}\n"
 )
-# The static preconditions hold, but the condition changes what the arms see.
+# The first call says that both arms are alike; the second shows that they are not, and there torch.where stretches the smaller one.
 WRONG = (
     HEAD
-    + "class Odd(torch.Tensor):\n    pass\n\n\ndef f(x):\n    if x.sum() > 0:\n        x = x * 1\n    return x\n\n\n"
-    + "def g(x):\n    y = f(x)\n    y.add_(1)\n    return x\n\n\n"
+    + "def f(a, b):\n    if a.sum() > b.sum():\n        return a * 2\n    return b * 2\n\n\n"
+    + "def g(x):\n    return f(x, x + 1).sum() + f(x[:1], x).numel()\n\n\n"
     + "def graphglue_inputs():\n    yield 'g', g, (-torch.ones(4),), {}\n"
 )
 

@@ -64,12 +64,12 @@ def test_what_a_weaker_class_may_mend_is_told(folder: Path) -> None:
 
 
 def test_a_refused_repair_is_not_advised_again(tmp_path: Path) -> None:
-    """The select makes a new tensor where the caller wrote to the old one."""
+    """The first call says that both arms are alike, the second that they are not."""
     file = tmp_path / "p.py"
     file.write_text(
         HEAD
-        + "def f(x):\n    if x.sum() > 0:\n        x = x * 1\n    return x\n\n\n"
-        + "def g(x):\n    y = f(x)\n    y.add_(1)\n    return x\n\n\n"
+        + "def f(a, b):\n    if a.sum() > b.sum():\n        return a * 2\n    return b * 2\n\n\n"
+        + "def g(x):\n    return f(x, x + 1).sum() + f(x[:1], x).numel()\n\n\n"
         + "def graphglue_inputs():\n    yield 'g', g, (-torch.ones(4),), {}\n"
     )
     done = cli("fix", "--max-safety", "effects", "p.py", cwd=tmp_path)

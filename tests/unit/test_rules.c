@@ -3,6 +3,7 @@
  *
  * A fixture's first lines say what a capture would:  # site: GB0170 | <the expression>   and   # facts: h=float32[4,4] n=int64[] k=int d=other:device …
  * (`[4,4]/strided`: not row after row) and, where a rule asks for them, `# device: cuda:0` of all tensors and `# context: …` of the break.  The program begins behind them.
+ * `# copies`: the edit says that a new tensor may be returned where the original gives back one that others hold.
  * x.py with x.expected.py: the rule's edits give the expected text, it parses, and once applied the rule offers nothing more there.
  * untouched_*.py: the rule offers nothing. */
 #include <dirent.h>
@@ -22,6 +23,7 @@ typedef struct fixture {
     gg_tree *tree;
     gg_break record;
     gg_site site;
+    bool copies;
 } fixture;
 
 static gg_fact read_fact(gg_arena *arena, gg_str word) {
@@ -81,6 +83,7 @@ static void open_fixture(fixture *f, gg_text *text) {
     uint32_t line = 1;
     for (gg_str at; gg_str_starts_with(at = gg_text_line(text, line), GG_STR("# ")); line++) {
         if (gg_str_starts_with(at, GG_STR("# facts:"))) read_facts(f, at);
+        if (gg_str_is(at, "# copies")) f->copies = true;
         if (gg_str_starts_with(at, GG_STR("# context: "))) f->record.context = gg_str_slice(at, 11, at.len);
         for (size_t i = 0; gg_str_starts_with(at, GG_STR("# device: ")) && i < f->record.fact_count; i++)
             f->record.facts[i].device = gg_str_slice(at, 10, at.len);
@@ -139,6 +142,8 @@ static void run_expected(const gg_rule *rule, const char *folder, const char *na
         failed(folder, name, err.message);
         goto cleanup;
     }
+    if (edits.copies != f.copies)
+        failed(folder, name, edits.copies ? "it says that it copies" : "it does not say that it copies");
     assert_int_equal(gg_edits_apply(&result, f.text, &edits, &err), 0);
     expected = read_file(folder, expected_name);
     if (!gg_str_equal(gg_text_bytes(result), gg_text_bytes(expected)))

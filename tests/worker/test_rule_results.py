@@ -64,6 +64,7 @@ def test_expected_text_is_accepted(path: Path, worker, tmp_path: Path) -> None:
         original=[{"file": file, "text": before + tail}],
         edited=[{"file": file, "text": after + tail}],
         safety=safety_of(path.parent.name),
+        copies="\n# copies\n" in before,
     )
     verdict = next(f["verdict"] for f in worker.frames(job) if f["op"] == "verdict")
     assert verdict["accepted"], verdict["reasons"]

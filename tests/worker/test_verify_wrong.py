@@ -182,6 +182,43 @@ WRONG = [
         "no longer shares memory with the result",
     ),
     Case(
+        "values that differ, where an early return gave the input itself",
+        "def f(x):\n    if x.abs().max() < 9:\n        return x\n    return x * 2\n",
+        "def f(x):\n    return torch.where(x.abs().max() < 9, x * 3, x * 2)\n",
+        "elements differ",
+        copies=True,
+    ),
+    Case(
+        "the input itself, though the rule speaks of copies",
+        **function("return x * 1", "return x"),
+        reason="now shares memory with the result",
+        copies=True,
+    ),
+    Case(
+        "another input, though the rule speaks of copies",
+        "def f(x, y):\n    if x.abs().max() < 9:\n        return x\n    return y\n",
+        "def f(x, y):\n    return y if torch.compiler.is_compiling() else y\n",
+        "shares memory with the result",
+        args="(torch.zeros(4), torch.zeros(4))",
+        copies=True,
+    ),
+    Case(
+        "results that share memory now, though the rule speaks of copies",
+        **function("y = x + 1\n    return y, y * 1", "y = x + 1\n    return y, y"),
+        reason="now shares memory",
+        copies=True,
+    ),
+    Case(
+        "an attribute that shared memory with the input, though the rule speaks of copies of results",
+        **net(
+            "self.kept = x.detach()\n        return x * 2",
+            "self.kept = x.detach().clone()\n        return x * 2",
+            "self.register_buffer('kept', torch.zeros(4, 4))",
+        ),
+        reason="no longer shares memory",
+        copies=True,
+    ),
+    Case(
         "the input list",
         **function("x.append(1)\n    return x", "x.append(1)\n    return list(x)", args="([torch.ones(2)],)"),
         reason="no longer the object it was",
@@ -357,6 +394,27 @@ RIGHT = [
             args="(torch.ones(4),)",
         ),
         glued=False,
+    ),
+    Case(
+        "a copy where an arm is the input itself, as the rule said",
+        "def f(x):\n    if x.abs().max() < 9:\n        return x\n    return x * 2\n",
+        "def f(x):\n    return torch.where(x.abs().max() < 9, x, x * 2)\n",
+        copies=True,
+    ),
+    Case(
+        "a copy that is returned twice, with the input, where all were one, as the rule said",
+        "def f(x):\n    y = x * 2\n    if x.abs().max() < 9:\n        y = x\n    return y, x, y.view(-1)\n",
+        "def f(x):\n    y = x * 2\n    y = torch.where(x.abs().max() < 9, x, y)\n    return y, x, y.view(-1)\n",
+        copies=True,
+    ),
+    Case(
+        "a copy of a buffer, as the rule said",
+        "class N(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.register_buffer('b', torch.ones(4))\n\n"
+        "    def forward(self, x):\n        return self.b if x.abs().max() < 9 else self.b * 2\n",
+        "class N(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.register_buffer('b', torch.ones(4))\n\n"
+        "    def forward(self, x):\n        return torch.where(x.abs().max() < 9, self.b, self.b * 2)\n",
+        entry="N()",
+        copies=True,
     ),
     Case(
         "one of two in a loop that hid the other",

@@ -23,6 +23,7 @@ class Case:
     entry: str = "f"
     outputs: str = ""
     glued: bool = True
+    copies: bool = False  # the rule says that an arm may be a tensor that others hold
 
 
 def verify(worker: Any, folder: Path, case: Case) -> dict[str, Any]:
@@ -35,6 +36,7 @@ def verify(worker: Any, folder: Path, case: Case) -> dict[str, Any]:
         original=[{"file": file, "text": HEAD + case.before + tail}],
         edited=[{"file": file, "text": HEAD + case.after + tail}],
         safety=case.safety,
+        copies=case.copies,
         deadline_ms=120_000,
     )
     frames = list(worker.frames(job, 240))
@@ -45,6 +47,7 @@ def verify(worker: Any, folder: Path, case: Case) -> dict[str, Any]:
 def check(worker: Any, folder: Path, case: Case) -> None:
     """Assert that the verdict is the one deserved."""
     verdict = verify(worker, folder, case)
+    assert verdict["copies"] is case.copies
     if not case.reason:
         assert verdict["accepted"], verdict["reasons"]
         assert verdict["glued"] is case.glued and verdict["outputs"] == "identical"

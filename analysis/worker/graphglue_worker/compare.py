@@ -33,9 +33,36 @@ class Difference:
     value: bool = True  # false: the elements agree, but not what holds them (layout, memory shared, identity)
 
 
-def difference(expected: Any, got: Any, where: str = "the result", compiled: bool = True) -> Difference:
+class Copies:
+    """What an edit may give back as tensors of their own, when its rule said so: results that shared memory.  Nothing may share that did not."""
+
+    def __init__(self, output: Any, *others: Any) -> None:
+        """`output`: the result of the original code; `others`: what else was seen in that run."""
+        self._returned = {leaf.number for leaf in _leaves(output)}
+        self._aliases = {leaf.number: leaf.alias for value in (output, *others) for leaf in _leaves(value)}
+
+    def admit(self, a: Leaf, b: Leaf) -> bool:
+        """`a` of the original, `b` of the edited code."""
+        lost = a.alias is not None and (b.alias is None or self._aliases.get(b.alias) == a.alias)
+        return lost and (a.number in self._returned or a.alias in self._returned)
+
+
+def _leaves(value: Any) -> Iterator[Leaf]:
+    waiting, done = [value], set()
+    while waiting:
+        at = waiting.pop()
+        if isinstance(at, Leaf):
+            yield at
+        elif isinstance(at, Node) and id(at.parts) not in done:
+            done.add(id(at.parts))
+            waiting += [part for _, part in at.parts]
+
+
+def difference(
+    expected: Any, got: Any, where: str = "the result", compiled: bool = True, copies: Copies | None = None
+) -> Difference:
     """The worst difference found, in words; `close` when all are within tolerance.  `compiled`: `got` comes from a compiled run."""
-    found = list(islice(_walk(expected, got, where, compiled, set()), MAX_DIFFERENCES))
+    found = list(islice(_walk(expected, got, where, compiled, copies, set()), MAX_DIFFERENCES))
     if not found:
         return Difference(True, True, "", False)
     worst = next((d for d in found if not d.close), found[0])
@@ -43,13 +70,15 @@ def difference(expected: Any, got: Any, where: str = "the result", compiled: boo
     return Difference(False, all(d.close for d in found), worst.words, any(d.value for d in found))
 
 
-def _walk(a: Any, b: Any, where: str, compiled: bool, done: set[tuple[int, int]]) -> Iterator[Difference]:
+def _walk(
+    a: Any, b: Any, where: str, compiled: bool, copies: Copies | None, done: set[tuple[int, int]]
+) -> Iterator[Difference]:
     if isinstance(a, Leaf) and isinstance(b, Leaf):
-        yield from _tensors(a, b, where)
+        yield from _tensors(a, b, where, copies)
     elif compiled and (_number(a) is not None and _number(b) is not None):
         yield from _numbers(a, b, where)
     elif isinstance(a, Node) and isinstance(b, Node):
-        yield from _nodes(a, b, where, compiled, done)
+        yield from _nodes(a, b, where, compiled, copies, done)
     elif type(a) is not type(b):
         yield Difference(False, False, f"{where} is {_name(b)} instead of {_name(a)}")
     elif not _equal(a, b):
@@ -57,7 +86,9 @@ def _walk(a: Any, b: Any, where: str, compiled: bool, done: set[tuple[int, int]]
         yield Difference(False, close, f"{where} is {b!r:.80} instead of {a!r:.80}")
 
 
-def _nodes(a: Node, b: Node, where: str, compiled: bool, done: set[tuple[int, int]]) -> Iterator[Difference]:
+def _nodes(
+    a: Node, b: Node, where: str, compiled: bool, copies: Copies | None, done: set[tuple[int, int]]
+) -> Iterator[Difference]:
     if not (a.comparable and b.comparable):
         yield Difference(False, False, f"{where} is {a.kind if not a.comparable else b.kind} and cannot be compared")
         return
@@ -83,7 +114,7 @@ def _nodes(a: Node, b: Node, where: str, compiled: bool, done: set[tuple[int, in
     if pair not in done:  # shared parts and cycles are looked at once
         done.add(pair)
         for (k, x), (_, y) in zip(a.parts, b.parts, strict=True):
-            yield from _walk(x, y, f"{where}[{k}]" if len(where) < MAX_PATH else where, compiled, done)
+            yield from _walk(x, y, f"{where}[{k}]" if len(where) < MAX_PATH else where, compiled, copies, done)
 
 
 def _kind(node: Node, compiled: bool) -> str:
@@ -130,7 +161,7 @@ def _name(value: Any) -> str:
     return f"a {value.kind}" if isinstance(value, Node) else type(value).__name__
 
 
-def _tensors(a: Leaf, b: Leaf, where: str) -> Iterator[Difference]:
+def _tensors(a: Leaf, b: Leaf, where: str, copies: Copies | None) -> Iterator[Difference]:
     for what in ("type", "dtype", "shape", "device", "layout", "quantized"):
         p, q = getattr(a, what), getattr(b, what)
         if p != q:
@@ -139,7 +170,7 @@ def _tensors(a: Leaf, b: Leaf, where: str) -> Iterator[Difference]:
     if a.requires_grad != b.requires_grad:
         words = "requires" if b.requires_grad else "does not require"
         yield Difference(False, False, f"{where} {words} gradients, unlike before")
-    if a.alias != b.alias:
+    if a.alias != b.alias and not (copies and copies.admit(a, b)):
         change = "now shares" if a.alias is None else "no longer shares"
         words = f"{change} memory with the result or another tensor"
         yield Difference(False, False, f"{where} {words}", False)

@@ -29,20 +29,22 @@ def refusal(reason: str) -> dict[str, Any]:
     """The frame of a verdict when nothing could be measured."""
     verdict = {
         "accepted": False, "glued": False, "outputs": "error", "graphs_before": 0, "graphs_after": 0, "breaks_before": 0,
-        "breaks_after": 0, "breaks_to_light": 0, "compared": [], "reasons": [reason], "entries": [],
+        "breaks_after": 0, "breaks_to_light": 0, "copies": False, "compared": [], "reasons": [reason], "entries": [],
     }  # fmt: skip
     return {"op": "verdict", "verdict": verdict}
 
 
-def judge(before: list[Side], after: list[Side], safety: str, lines: cascade.Lines) -> dict[str, Any]:
-    """The verdict."""
+def judge(
+    before: list[Side], after: list[Side], safety: str, lines: cascade.Lines, copies: bool = False
+) -> dict[str, Any]:
+    """The verdict.  `copies`: the rule says that a result may be a new tensor where the original gives back one that others hold."""
     reasons: list[str] = []
     closeness: set[str] = set()
     if [s.entry["name"] for s in before] != [s.entry["name"] for s in after]:
         reasons.append("the entries of the file changed")
     pairs = list(zip(before, after, strict=False))
     for a, b in pairs:
-        for reason, outputs in _compare_sides(a, b, safety):
+        for reason, outputs in _compare_sides(a, b, safety, copies):
             reasons.append(f"{a.entry['name']}: {reason}")
             closeness.add(outputs)
         reasons += [f"{a.entry['name']}: {r}" for r in _worse(a.entry, b.entry, lines)]
@@ -66,6 +68,7 @@ def judge(before: list[Side], after: list[Side], safety: str, lines: cascade.Lin
         "outputs": next((o for o in ("error", "different", "close") if o in closeness), "identical"),
         **totals,
         "breaks_to_light": to_light,
+        "copies": copies,
         "compared": _compared(before, safety),
         "reasons": list(dict.fromkeys(reasons))[:16],
         "entries": [
@@ -120,14 +123,14 @@ def _compared(before: list[Side], safety: str) -> list[str]:
 # ---- what the calls did -----------------------------------------------------------------------------------------------
 
 
-def _compare_sides(a: Side, b: Side, safety: str) -> Iterator[Found]:
+def _compare_sides(a: Side, b: Side, safety: str, copies: bool) -> Iterator[Found]:
     given = a.eager.get(observe.GIVEN.words)
     if given is None:
         return
     again = a.again.get(observe.GIVEN.words)
     kept, unsteady = _repeating(given, again), _unsteady(a)
     if again is not None:
-        changes = _compare_runs(given, again, "exact", False, None, kept, {})
+        changes = _compare_runs(given, again, "exact", False, False, None, kept, {})
         if changes:
             yield f"the original code does not repeat its own results ({changes[0][0]})", "different"
             return
@@ -145,7 +148,7 @@ def _compare_sides(a: Side, b: Side, safety: str) -> Iterator[Found]:
                 if was is not None and was.ended:
                     yield f"on {plan}, {how}: {b.lost.get(how, 'the edited code does not end')}", "error"
                 continue
-            found = _compare_runs(x, y, safety, compiled, was if compiled else None, kept, defined)
+            found = _compare_runs(x, y, safety, copies, compiled, was if compiled else None, kept, defined)
             if not (compiled and (safety in _QUIET or x.error or y.error)):
                 before = compiled and was and unsteady.agree(was.printed, y.printed, x.printed)
                 if not before and not unsteady.agree(x.printed, y.printed):
@@ -185,7 +188,14 @@ def _unsteady(side: Side) -> Unsteady:
 
 
 def _compare_runs(
-    x: Run, y: Run, safety: str, compiled: bool, was: Run | None, kept: set[str], defined: dict[str, bytes]
+    x: Run,
+    y: Run,
+    safety: str,
+    copies: bool,
+    compiled: bool,
+    was: Run | None,
+    kept: set[str],
+    defined: dict[str, bytes],
 ) -> list[Found]:
     """Differences of two runs, but for what they said.  `was`: the original compiled, whose exceptions and attributes may depend on that already.
     `defined`: what the edited code held before any call."""
@@ -199,12 +209,13 @@ def _compare_runs(
             return [(f"the original {_raises(said[0])}, the edited code {_raises(said[1])}", "error")]
         if compiled:  # where it stopped is not the same place
             return []
+    admitted = compare.Copies(x.output, x.inputs, x.state) if copies else None
     for where, p, q, r in (
         ("the result", x.output, y.output, was and was.output),
         ("the inputs after the call", x.inputs, y.inputs, was and was.inputs),
         ("parameters and buffers after the call", x.state, y.state, was and was.state),
     ):
-        d = compare.difference(p, q, where, compiled)
+        d = compare.difference(p, q, where, compiled, admitted)
         compilers = was and (
             not d.value or x.plan in observe.UNUSUAL
         )  # may be what compiling makes of the original, too

@@ -54,11 +54,12 @@ class Leaf:
     layout: str
     strides: tuple[int, ...]
     requires_grad: bool
-    alias: int | None
+    alias: int | None  # the number of the first tensor of the run that shares its memory
     data: bytes | None
     digest: bytes = b""
     sample: bytes = b""
     quantized: tuple[Any, ...] = ()
+    number: int = 0  # its own, in the order they were seen in the run
 
     def elements(self) -> torch.Tensor | None:
         """The elements, flat (a sample of a large tensor); None when there are none."""
@@ -90,11 +91,11 @@ class Run:
         self.opens = opens
         self.seen: dict[int, tuple[int, Node, Any]] = {}  # by address: number, node, and the object to keep it alive
         self._places: dict[tuple[str, int], list[tuple[int, torch.Tensor]]] = {}
-        self._count = 0
+        self.count = 0  # tensors seen
 
     def tensor(self, value: torch.Tensor) -> int | None:
         """The number of the first tensor seen that shares memory with this one."""
-        self._count += 1
+        self.count += 1
         try:
             storage = value.untyped_storage()
             key = (str(storage.device), storage.data_ptr())
@@ -105,7 +106,7 @@ class Run:
         plain = value.detach()
         known = self._places.setdefault(key, [])
         found = next((number for number, other in known if _overlap(other, plain)), None)
-        known.append((self._count, plain))
+        known.append((self.count, plain))
         return found
 
 
@@ -241,7 +242,7 @@ def _tensor(value: torch.Tensor, run: Run, depth: int) -> Any:
     try:
         with torch._C.DisableTorchFunctionSubclass(), torch.no_grad():
             if value.layout == torch.strided and not value.is_nested and not hasattr(value, "__tensor_flatten__"):
-                return _leaf(value, type(value).__qualname__, run.tensor(value))
+                return _leaf(value, type(value).__qualname__, run)
             with warnings.catch_warnings():  # torch announces the future of some
                 warnings.simplefilter("ignore")
                 return _open(value, run, depth)
@@ -269,11 +270,13 @@ def _open(value: torch.Tensor, run: Run, depth: int) -> Any:
         names, context = value.__tensor_flatten__()
         parts = [*((name, getattr(value, name)) for name in names), ("context", repr(context))]
     else:
-        return _leaf(value, kind, run.tensor(value))
+        return _leaf(value, kind, run)
     return Node(kind, [(k, _take(v, run, depth + 1)) for k, v in (*about, *parts)])
 
 
-def _leaf(value: torch.Tensor, kind: str, alias: int | None) -> Leaf:
+def _leaf(value: torch.Tensor, kind: str, run: Run) -> Leaf:
+    alias = run.tensor(value)
+    number = run.count
     plain, quantized = value.detach(), ()
     strides = plain.stride() if plain.layout == torch.strided else ()
     if plain.is_quantized:
@@ -292,6 +295,7 @@ def _leaf(value: torch.Tensor, kind: str, alias: int | None) -> Leaf:
         alias,
         None,
         quantized=quantized,
+        number=number,
     )
     if value.device.type == "meta":
         leaf.data = b""

@@ -220,4 +220,9 @@ def run(
         for side in sides[0]:
             side.compiled.update(found.get(side.entry["name"], {}))
     changed = cascade.Lines(original, edited)
-    send({"op": "verdict", "verdict": judge.judge(*sides, request.get("safety") or "exact", changed)})
+    send(
+        {
+            "op": "verdict",
+            "verdict": judge.judge(*sides, request.get("safety") or "exact", changed, request.get("copies") is True),
+        }
+    )

@@ -1,0 +1,33 @@
+/* In-place changes, and whether it shows that a tensor is a copy.  Private to repair/.  Any thread. */
+#ifndef GG_REPAIR_ALIAS_H
+#define GG_REPAIR_ALIAS_H
+
+#include "repair/syntax.h"
+
+/* ---- changes.c --------------------------------------------------------------------------------------------------------- */
+/* Calls found for each expression whose tensor may be changed in place, or asked who it is, in the scope: from a byte on, and anywhere in
+ * functions inside it, since they may be called whenever.  A call that may do so, as far as the file tells, does it to all it is given.
+ * False when found returned false. */
+bool gg__each_change(const gg_rule_input *in, TSNode scope, uint32_t from, gg__visitor found, void *data);
+/* From where on to look for what runs after the statement: from itself, or from the loop around it. */
+uint32_t gg__runs_from(TSNode statement);
+gg_str gg__called_name(const gg_tree *tree, TSNode call); /* `g` of g(x) and a.g(x); empty when it has none */
+/* Calls found for each function of that name in the file. */
+bool gg__each_definition(const gg_tree *tree, gg_str name, gg__visitor found, void *data);
+
+/* ---- holders.c: who has a tensor --------------------------------------------------------------------------------------- */
+/* The value that the name holds at a node: the right side of the nearest assignment before it in the same block, or in a block around
+ * what is inside if statements; null when that is not plain to see. */
+TSNode gg__value_at(const gg_tree *tree, TSNode node, gg_str name);
+/* Does the expression make a new tensor, as its form tells?  Of lists, binary operators make new ones too: of the same elements. */
+bool gg__makes_new(const gg_rule_input *in, TSNode value);
+/* Is the value of the node only read here, by what gives something new? */
+bool gg__is_consumed(const gg_rule_input *in, TSNode node);
+/* An identifier that is a name of something else: of an attribute, a keyword. */
+bool gg__is_word(TSNode identifier);
+/* The name that a chain of attributes, subscripts and calls begins with, or else the node itself. */
+TSNode gg__root_of(TSNode node);
+/* May one of the names be the memory that `self` holds, as far as the function's assignments and its callers in the file tell? */
+bool gg__may_be_selfs(const gg_rule_input *in, TSNode function, const gg_str *names, size_t count);
+
+#endif

@@ -1,0 +1,264 @@
+/* In-place changes, by the function itself and by what it calls.  See alias.h. */
+#include "repair/alias.h"
+
+enum { MAX_DEPTH = 4 }; /* of functions of the file that call each other */
+
+typedef struct changes {
+    const gg_rule_input *in;
+    TSNode scope;
+    uint32_t from, depth;
+    gg__visitor found; /* gets what is changed: a name, an attribute, a subscript, an argument */
+    void *data;
+} changes;
+
+static bool is_any(gg_str text, const char *const *words, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (gg_str_is(text, words[i])) return true;
+    return false;
+}
+
+gg_str gg__called_name(const gg_tree *tree, TSNode call) {
+    TSNode function = gg__field(call, "function");
+    if (gg_node_is(function, "identifier")) return gg__text(tree, function);
+    return gg__text(tree, gg__field(function, "attribute"));
+}
+
+typedef struct definitions {
+    const gg_tree *tree;
+    gg_str name;
+    gg__visitor found;
+    void *data;
+} definitions;
+
+static bool on_definition(TSNode node, void *data) {
+    const definitions *d = data;
+    bool named =
+        gg_node_is(node, "function_definition") && gg_str_equal(gg__text(d->tree, gg__field(node, "name")), d->name);
+    return !named || d->found(node, d->data);
+}
+
+bool gg__each_definition(const gg_tree *tree, gg_str name, gg__visitor found, void *data) {
+    definitions d = {tree, name, found, data};
+    return name.len == 0 || gg__visit(gg_tree_root(tree), on_definition, &d);
+}
+
+/* ---- who leaves its arguments alone ---------------------------------------------------------------------------------------- */
+
+static bool scan(const changes *c);
+
+static bool stop(TSNode node, void *data) {
+    (void)node, (void)data;
+    return false;
+}
+
+/* A function that stores what it is given may have it changed later. */
+static bool keeps_nothing(TSNode node, void *data) {
+    (void)data;
+    static const char *const keeping[] = {"global_statement", "nonlocal_statement", "yield"};
+    for (size_t i = 0; i < GG_COUNT(keeping); i++)
+        if (gg_node_is(node, keeping[i])) return false;
+    TSNode left = gg__field(node, "left");
+    return !gg_node_is(node, "assignment") || !(gg_node_is(left, "attribute") || gg_node_is(left, "subscript"));
+}
+
+typedef struct gentleness {
+    const changes *caller;
+    uint32_t count;
+} gentleness;
+
+static bool is_gentle_definition(TSNode definition, void *data) {
+    gentleness *g = data;
+    gg_site nowhere = *g->caller->in->site;
+    nowhere.first = NULL; /* facts are the caller's */
+    gg_rule_input in = {g->caller->in->tree, &nowhere, g->caller->in->span};
+    changes inner = {&in, gg__field(definition, "body"), 0, g->caller->depth + 1, stop, NULL};
+    g->count++;
+    return inner.depth < MAX_DEPTH && gg__visit(inner.scope, keeps_nothing, NULL) && scan(&inner);
+}
+
+/* torch's modules change no input unless `inplace` says so, which some take as an argument without a name. */
+static bool is_gentle_constructor(TSNode node, void *data) {
+    const gg_tree *tree = data;
+    static const char *const may[] = {"ReLU",      "ReLU6",    "ELU",       "SELU", "CELU", "LeakyReLU",  "RReLU",
+                                      "Threshold", "Hardtanh", "Hardswish", "SiLU", "Mish", "Hardsigmoid"};
+    static const char *const holders[] = {"Sequential", "ModuleList", "ModuleDict"};
+    if (!gg_node_is(node, "call")) return true;
+    TSNode function = gg__field(node, "function"), arguments = gg__field(node, "arguments");
+    gg_str name = gg__text(tree, gg__field(function, "attribute"));
+    gg_str module = gg__text(tree, gg__field(function, "object")), alias = gg__module_alias(tree, node, "torch.nn");
+    if (!gg_str_equal(module, alias) && !gg_str_is(module, "torch.nn")) return false;
+    bool positional = is_any(name, may, GG_COUNT(may)) || gg_str_contains(name, GG_STR("Dropout"));
+    bool holds = is_any(name, holders, GG_COUNT(holders));
+    for (uint32_t i = 0; i < gg__child_count(arguments); i++) {
+        TSNode argument = gg__child(arguments, i);
+        bool keyword = gg_node_is(argument, "keyword_argument");
+        if (keyword && gg_str_is(gg__text(tree, gg__field(argument, "name")), "inplace")) return false;
+        if (positional && !keyword && !gg_node_is(argument, "integer") && !gg_node_is(argument, "float")) return false;
+        if (holds && !gg_node_is(argument, "call")) return false;
+    }
+    return true;
+}
+
+typedef struct member {
+    const gg_tree *tree;
+    gg_str text; /* self.name */
+    uint32_t count;
+    bool keeps; /* it changes tensors of its own when it is called */
+} member;
+
+static bool is_made_gentle(TSNode node, void *data) {
+    member *m = data;
+    TSNode right = gg__field(node, "right");
+    if (!gg_node_is(node, "assignment") || !gg_str_equal(gg__text(m->tree, gg__field(node, "left")), m->text))
+        return true;
+    m->count++;
+    gg_str text = gg__text(m->tree, right);
+    m->keeps = m->keeps || gg_str_contains(text, GG_STR("BatchNorm")) ||
+               gg_str_contains(text, GG_STR("InstanceNorm")) || gg_str_contains(text, GG_STR("max_norm"));
+    return gg_node_is(right, "call") && gg__visit(right, is_gentle_constructor, (void *)m->tree);
+}
+
+/* `torch.relu`, `F.relu`, `torch.linalg.norm`: but those that take functions, or write statistics. */
+static bool is_gentle_of_torch(const gg_tree *tree, TSNode call) {
+    static const char *const others[] = {"batch_norm", "instance_norm", "embedding",  "embedding_bag", "compile",
+                                         "vmap",       "cond",          "while_loop", "set_rng_state"};
+    static const char *const parts[] = {"torch", "torch.nn.functional", "torch.linalg", "torch.special", "torch.fft"};
+    TSNode function = gg__field(call, "function");
+    gg_str object = gg__text(tree, gg__field(function, "object"));
+    bool torchs = false;
+    for (size_t i = 0; object.len && i < GG_COUNT(parts); i++)
+        torchs = torchs || gg_str_equal(object, gg__module_alias(tree, call, parts[i])) ||
+                 (gg_str_is(object, parts[i]) && gg__module_alias(tree, call, "torch").len > 0);
+    return torchs && !is_any(gg__text(tree, gg__field(function, "attribute")), others, GG_COUNT(others));
+}
+
+static bool is_gentle_builtin(const gg_tree *tree, TSNode function) {
+    static const char *const names[] = {"print", "len",        "range",  "float",   "int",     "bool", "str",
+                                        "repr",  "isinstance", "min",    "max",     "sum",     "abs",  "zip",
+                                        "round", "enumerate",  "list",   "tuple",   "sorted",  "dict", "reversed",
+                                        "any",   "all",        "format", "hasattr", "getattr", "type", "super"};
+    for (size_t i = 0; i < GG_COUNT(names); i++)
+        if (gg__names_builtin(tree, function, names[i])) return true;
+    return false;
+}
+
+static bool is_of_a_parameter(const gg_rule_input *in, TSNode object) {
+    TSNode root = gg__root_of(object);
+    return gg_node_is(root, "identifier") && gg__is_local(in->tree, object, gg__text(in->tree, root)) &&
+           ts_node_is_null(gg__value_at(in->tree, object, gg__text(in->tree, root)));
+}
+
+/* Does the call leave alone what it is given?  Unknown is no. */
+static bool is_gentle(const changes *c, TSNode call) {
+    const gg_tree *tree = c->in->tree;
+    TSNode function = gg__field(call, "function"), object = gg__field(function, "object");
+    gentleness g = {c, 0};
+    if (gg__is_diagnostic(c->in, gg__statement(call))) return true;
+    if (is_gentle_of_torch(tree, call) || is_gentle_builtin(tree, function)) return true;
+    if (!gg__each_definition(tree, gg__called_name(tree, call), is_gentle_definition, &g)) return false;
+    if (g.count) return true;
+    if (!gg_node_is(function, "attribute")) return false;
+    if (gg_str_is(gg__text(tree, object), "self")) {
+        if (gg__is_pure_module(c->in, gg__text(tree, function))) return true;
+        member m = {tree, gg__text(tree, function), 0, false};
+        if (!gg__visit(gg_tree_root(tree), is_made_gentle, &m) || m.count == 0) return false;
+        return !m.keeps || c->found(object, c->data);
+    }
+    if (gg__infer(c->in, object).sort == GG__TENSOR) return true;
+    if (gg__is_operation(c->in, call) || gg__reads_only(tree, call)) return true;
+    TSNode root = gg__root_of(object);
+    gg_str name = gg__text(tree, root);
+    if (!gg_node_is(root, "identifier")) return !gg_node_is(root, "lambda");
+    return !gg_str_is(name, "self") && gg__is_local(tree, call, name) && !is_of_a_parameter(c->in, object);
+}
+
+/* ---- one node ---------------------------------------------------------------------------------------------------------------- */
+
+static bool ends_in_underscore(gg_str text) {
+    return gg_str_ends_with(text, GG_STR("_")) && !gg_str_ends_with(text, GG_STR("__"));
+}
+
+static TSNode value_of(TSNode argument) {
+    return gg_node_is(argument, "keyword_argument") ? gg__field(argument, "value") : argument;
+}
+
+/* `f(x, out=y)`, `f(x, inplace=True)`, `torch.relu_(x)`, `x.add_(1)`, and what is not known */
+static bool visit_call(TSNode call, const changes *c) {
+    const gg_tree *tree = c->in->tree;
+    TSNode function = gg__field(call, "function"), arguments = gg__field(call, "arguments");
+    bool method = gg_node_is(function, "attribute"), in_place = ends_in_underscore(gg__called_name(tree, call));
+    for (uint32_t i = 0; i < gg__child_count(arguments); i++) {
+        TSNode argument = gg__child(arguments, i);
+        if (!gg_node_is(argument, "keyword_argument")) continue;
+        gg_str name = gg__text(tree, gg__field(argument, "name"));
+        if (gg_str_is(name, "out") && !c->found(gg__field(argument, "value"), c->data)) return false;
+        in_place = in_place || (gg_str_is(name, "inplace") && !gg_node_is(gg__field(argument, "value"), "false"));
+    }
+    if (!in_place && is_gentle(c, call)) return true;
+    TSNode owner = method ? gg__field(function, "object") : function; /* getattr(x, name)(1) */
+    bool named = gg_node_is(function, "identifier") || is_gentle_of_torch(tree, call);
+    if (!named && !c->found(owner, c->data)) return false;
+    for (uint32_t i = 0; i < gg__child_count(arguments); i++)
+        if (!c->found(value_of(gg__child(arguments, i)), c->data)) return false;
+    return true;
+}
+
+/* `x[i] = v`, `x.data = v`, and both below a pattern */
+static bool visit_target(TSNode target, const changes *c) {
+    static const char *const own[] = {"data", "grad", "requires_grad"};
+    if (gg_node_is(target, "subscript")) return c->found(gg__field(target, "value"), c->data);
+    if (gg_node_is(target, "attribute"))
+        return !is_any(gg__text(c->in->tree, gg__field(target, "attribute")), own, GG_COUNT(own)) ||
+               c->found(gg__field(target, "object"), c->data);
+    for (uint32_t i = 0; i < gg__child_count(target); i++)
+        if (!visit_target(gg__child(target, i), c)) return false;
+    return true;
+}
+
+/* `a is b`, `a.data_ptr()`: tells which tensor it is. */
+static bool visit_identity(TSNode node, const changes *c) {
+    static const char *const telling[] = {"data_ptr", "storage", "untyped_storage", "_version",      "_base",
+                                          "grad",     "is_leaf", "retain_grad",     "register_hook", "grad_fn"};
+    if (gg_node_is(node, "attribute"))
+        return !is_any(gg__text(c->in->tree, gg__field(node, "attribute")), telling, GG_COUNT(telling)) ||
+               c->found(gg__field(node, "object"), c->data);
+    gg_str op = gg__text(c->in->tree, ts_node_child(node, 1));
+    TSNode left = gg__child(node, 0), right = gg__child(node, 1);
+    bool asks = gg_str_is(op, "is") || gg_str_is(op, "is not");
+    if (!asks || gg_node_is(left, "none") || gg_node_is(right, "none")) return true;
+    return c->found(left, c->data) && c->found(right, c->data);
+}
+
+/* Is it in a function inside the scope? */
+static bool is_within(const changes *c, TSNode node) {
+    for (TSNode at = node; !ts_node_is_null(at) && !ts_node_eq(at, c->scope); at = gg__parent(at))
+        if (gg_node_is(at, "function_definition") || gg_node_is(at, "lambda")) return true;
+    return false;
+}
+
+static bool on_node(TSNode node, void *data) {
+    const changes *c = data;
+    if (ts_node_end_byte(node) < c->from && !is_within(c, node)) return true;
+    if (gg_node_is(node, "call")) return visit_call(node, c);
+    if (gg_node_is(node, "attribute") || gg_node_is(node, "comparison_operator")) return visit_identity(node, c);
+    if (gg_node_is(node, "augmented_assignment")) return c->found(gg__field(node, "left"), c->data);
+    bool binds =
+        gg_node_is(node, "assignment") || gg_node_is(node, "for_statement") || gg_node_is(node, "for_in_clause");
+    return !binds || visit_target(gg__field(node, "left"), c);
+}
+
+static bool scan(const changes *c) {
+    return gg__visit(c->scope, on_node, (void *)c);
+}
+
+bool gg__each_change(const gg_rule_input *in, TSNode scope, uint32_t from, gg__visitor found, void *data) {
+    changes c = {in, scope, from, 0, found, data};
+    return scan(&c);
+}
+
+uint32_t gg__runs_from(TSNode statement) {
+    uint32_t from = ts_node_start_byte(statement);
+    for (TSNode at = statement; !ts_node_is_null(at) && !gg_node_is(at, "function_definition"); at = gg__parent(at))
+        if (gg_node_is(at, "for_statement") || gg_node_is(at, "while_statement")) from = ts_node_start_byte(at);
+    return from;
+}

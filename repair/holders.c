@@ -1,0 +1,227 @@
+/* Names, and the tensors they may hold: what is new, what is only read, what two names may have in common.  See alias.h. */
+#include "repair/alias.h"
+
+enum { MAX_TIED = 32 };
+
+/* The if statement whose body the statement lies in; null when it is another kind of block, or a condition binds the name. */
+static TSNode if_around(const gg_tree *tree, TSNode statement, gg_str name) {
+    TSNode at = gg__parent(gg__parent(statement));
+    if (gg_node_is(at, "else_clause") || gg_node_is(at, "elif_clause")) at = gg__parent(at);
+    if (!gg_node_is(at, "if_statement")) return (TSNode){0};
+    for (uint32_t i = 0; i < gg__child_count(at); i++) {
+        TSNode child = gg__child(at, i);
+        TSNode condition = gg__field(gg_node_is(child, "elif_clause") ? child : at, "condition");
+        if (gg__binds(tree, condition, name)) return (TSNode){0};
+    }
+    return at;
+}
+
+TSNode gg__value_at(const gg_tree *tree, TSNode node, gg_str name) {
+    for (TSNode in = gg__statement(node); !ts_node_is_null(in); in = if_around(tree, in, name))
+        for (TSNode at = ts_node_prev_named_sibling(in); !ts_node_is_null(at); at = ts_node_prev_named_sibling(at)) {
+            if (!gg__binds(tree, at, name)) continue;
+            TSNode assignment = gg__child(at, 0);
+            bool plain = gg_node_is(at, "expression_statement") && gg_node_is(assignment, "assignment") &&
+                         gg_node_is(gg__field(assignment, "left"), "identifier");
+            return plain ? gg__field(assignment, "right") : (TSNode){0};
+        }
+    return (TSNode){0};
+}
+
+TSNode gg__root_of(TSNode node) {
+    for (;;) {
+        node = gg__strip_parentheses(node);
+        if (gg_node_is(node, "attribute"))
+            node = gg__field(node, "object");
+        else if (gg_node_is(node, "subscript"))
+            node = gg__field(node, "value");
+        else if (gg_node_is(node, "call")) /* x.view(-1).add_(1) */
+            node = gg__field(node, "function");
+        else
+            return node;
+    }
+}
+
+bool gg__is_word(TSNode identifier) {
+    TSNode parent = gg__parent(identifier);
+    return (gg_node_is(parent, "attribute") && ts_node_eq(gg__field(parent, "attribute"), identifier)) ||
+           (gg_node_is(parent, "keyword_argument") && ts_node_eq(gg__field(parent, "name"), identifier));
+}
+
+/* ---- new values ---------------------------------------------------------------------------------------------------------- */
+
+/* An operation of torch, or of a tensor, that gives a new tensor whatever it is given. */
+static bool calls_a_maker(const gg_rule_input *in, TSNode call) {
+    static const char *const makers[] = {"zeros",     "ones",       "full",   "empty", "zeros_like", "ones_like",
+                                         "full_like", "empty_like", "where",  "cat",   "stack",      "matmul",
+                                         "rand",      "randn",      "tensor", "bmm",   "arange",     "rand_like"};
+    static const char *const functions[] = {"softmax", "log_softmax",   "layer_norm", "linear",
+                                            "gelu",    "silu",          "conv1d",     "conv2d",
+                                            "one_hot", "cross_entropy", "mse_loss",   "softplus"};
+    const gg_tree *tree = in->tree;
+    TSNode function = gg__field(call, "function"), arguments = gg__field(call, "arguments");
+    TSNode object = gg__field(function, "object");
+    if (!gg_node_is(call, "call") || ts_node_is_null(object)) return false;
+    for (uint32_t i = 0; i < gg__child_count(arguments); i++) {
+        gg_str keyword = gg__text(tree, gg__field(gg__child(arguments, i), "name"));
+        if (gg_str_is(keyword, "out") || gg_str_is(keyword, "inplace")) return false;
+    }
+    gg_str text = gg__text(tree, object), name = gg__called_name(tree, call);
+    bool torchs = gg_str_equal(text, gg__module_alias(tree, call, "torch"));
+    bool functional = gg_str_equal(text, gg__module_alias(tree, call, "torch.nn.functional"));
+    for (size_t i = 0; torchs && i < GG_COUNT(makers); i++)
+        if (gg_str_is(name, makers[i])) return true;
+    for (size_t i = 0; functional && i < GG_COUNT(functions); i++)
+        if (gg_str_is(name, functions[i])) return true;
+    if (gg__is_pure_module(in, gg__text(tree, function))) return gg__infer(in, call).fresh;
+    return gg__is_operation(in, call) && (torchs || functional || gg__infer(in, object).sort == GG__TENSOR);
+}
+
+bool gg__makes_new(const gg_rule_input *in, TSNode value) {
+    static const char *const types[] = {"binary_operator",
+                                        "comparison_operator",
+                                        "integer",
+                                        "float",
+                                        "string",
+                                        "list",
+                                        "dictionary",
+                                        "set",
+                                        "true",
+                                        "false",
+                                        "none",
+                                        "tuple",
+                                        "list_comprehension"};
+    value = gg__strip_parentheses(value);
+    for (size_t i = 0; i < GG_COUNT(types); i++)
+        if (gg_node_is(value, types[i])) return true;
+    return calls_a_maker(in, value);
+}
+
+/* ---- what is only read ------------------------------------------------------------------------------------------------------- */
+
+static bool is_size(gg_str name) {
+    static const char *const names[] = {"shape", "dtype", "device", "ndim", "is_cuda"};
+    for (size_t i = 0; i < GG_COUNT(names); i++)
+        if (gg_str_is(name, names[i])) return true;
+    return false;
+}
+
+/* Methods that give numbers, or new tensors, and are no operations of one tensor. */
+static bool asks(gg_str name) {
+    static const char *const names[] = {
+        "size",        "dim",  "numel",  "item",   "tolist",      "stride", "is_floating_point", "softmax", "cumsum",
+        "log_softmax", "topk", "argmax", "argmin", "masked_fill", "matmul", "logsumexp"};
+    for (size_t i = 0; i < GG_COUNT(names); i++)
+        if (gg_str_is(name, names[i])) return true;
+    return false;
+}
+
+bool gg__is_consumed(const gg_rule_input *in, TSNode node) {
+    const gg_tree *tree = in->tree;
+    TSNode parent = gg__parent(node);
+    while (gg_node_is(parent, "parenthesized_expression")) {
+        node = parent;
+        parent = gg__parent(parent);
+    }
+    if (gg_node_is(parent, "binary_operator") || gg_node_is(parent, "unary_operator")) return true;
+    if (gg_node_is(parent, "comparison_operator")) {
+        gg_str op = gg__text(tree, ts_node_child(parent, 1));
+        return !gg_str_is(op, "is") && !gg_str_is(op, "is not");
+    }
+    if (gg_node_is(parent, "subscript"))
+        return ts_node_eq(gg__field(parent, "value"), node) ? gg__is_consumed(in, parent) : true;
+    if (gg_node_is(parent, "attribute")) {
+        gg_str name = gg__text(tree, gg__field(parent, "attribute"));
+        TSNode call = gg__parent(parent);
+        bool called = gg_node_is(call, "call") && ts_node_eq(gg__field(call, "function"), parent);
+        return called ? asks(name) || gg__is_operation(in, call) : is_size(name);
+    }
+    return gg_node_is(parent, "argument_list") && calls_a_maker(in, gg__parent(parent));
+}
+
+/* ---- names that belong together ------------------------------------------------------------------------------------------------ */
+
+typedef struct ties {
+    const gg_rule_input *in;
+    gg_str names[MAX_TIED];
+    size_t count;
+    bool adding, met; /* of one side: are its names added, or looked up? */
+} ties;
+
+static bool is_tied(const ties *t, gg_str name) {
+    for (size_t i = 0; i < t->count; i++)
+        if (gg_str_equal(t->names[i], name)) return true;
+    return false;
+}
+
+static bool stop(TSNode node, void *data) {
+    (void)node, (void)data;
+    return false;
+}
+
+/* `self` of self.linear(x), a module that is no function of the file: what it gives is new, or what it was given. */
+static bool is_of_a_module(const gg_tree *tree, TSNode self) {
+    TSNode attribute = gg__parent(self), call = gg__parent(attribute);
+    return gg_node_is(attribute, "attribute") && gg_node_is(call, "call") &&
+           ts_node_eq(gg__field(call, "function"), attribute) &&
+           gg__each_definition(tree, gg__called_name(tree, call), stop, NULL);
+}
+
+static bool note_name(TSNode node, void *data) {
+    ties *t = data;
+    if (!gg_node_is(node, "identifier") || gg__is_word(node)) return true;
+    gg_str name = gg__text(t->in->tree, node);
+    bool whole = gg_str_is(name, "self") && gg_node_is(gg__parent(node), "attribute");
+    if (whole && is_of_a_module(t->in->tree, node)) return true;
+    if (gg__is_consumed(t->in, whole ? gg__parent(node) : node)) return true;
+    if (is_tied(t, name)) {
+        t->met = true;
+    } else if (t->adding && t->count < MAX_TIED) {
+        t->names[t->count++] = name;
+    }
+    return true;
+}
+
+static bool tie(TSNode node, void *data) {
+    static const char *const types[] = {"assignment", "augmented_assignment", "for_statement", "for_in_clause",
+                                        "named_expression"};
+    ties *t = data;
+    TSNode parts[2];
+    memset(parts, 0, sizeof(parts));
+    for (size_t i = 0; i < GG_COUNT(types); i++) {
+        if (!gg_node_is(node, types[i])) continue;
+        bool named = gg_node_is(node, "named_expression");
+        parts[0] = gg__field(node, named ? "name" : "left");
+        parts[1] = gg__field(node, named ? "value" : "right");
+    }
+    if (gg_node_is(node, "expression_statement") && gg_node_is(gg__child(node, 0), "call")) parts[0] = node;
+    if (ts_node_is_null(parts[0])) return true;
+    t->met = t->adding = false;
+    for (size_t i = 0; i < GG_COUNT(parts) && !ts_node_is_null(parts[i]); i++) gg__visit(parts[i], note_name, t);
+    t->adding = t->met;
+    for (size_t i = 0; t->met && i < GG_COUNT(parts) && !ts_node_is_null(parts[i]); i++)
+        gg__visit(parts[i], note_name, t);
+    return true;
+}
+
+static bool is_no_call_of(TSNode node, void *data) {
+    const ties *t = data; /* the first name is the function's */
+    return !gg_node_is(node, "call") || !gg_str_equal(gg__called_name(t->in->tree, node), t->names[0]);
+}
+
+bool gg__may_be_selfs(const gg_rule_input *in, TSNode function, const gg_str *names, size_t count) {
+    ties t = {.in = in};
+    for (size_t i = 0; i < count; i++)
+        if (names[i].len) t.names[t.count++] = names[i];
+    for (size_t before = 0; before != t.count;) {
+        before = t.count;
+        gg__visit(gg__field(function, "body"), tie, &t);
+    }
+    if (t.count == MAX_TIED || is_tied(&t, GG_STR("self"))) return true;
+    ties own = {.in = in, .names = {gg__text(in->tree, gg__field(function, "name"))}, .count = 1};
+    if (own.names[0].len == 0 || gg_str_is(own.names[0], "forward")) return false; /* others call that */
+    bool given = false;
+    for (size_t i = 0; i < t.count; i++)
+        given = given || gg__binds(in->tree, gg__field(function, "parameters"), t.names[i]);
+    return given && !gg__visit(gg_tree_root(in->tree), is_no_call_of, &own);
+}
