@@ -1,6 +1,7 @@
 /* GG014 masked-loop: a loop over range() that a tensor's value ends.
  * Offers: all iterations, of which those behind the end change nothing: torch.where keeps what the names hold.
- * Refuses: statements that are not assignments, what a value is not proven of in each iteration, more iterations than MAX_ITERATIONS.
+ * Refuses: statements that are not assignments, what a value is not proven of in each iteration, more iterations than MAX_ITERATIONS, and what a
+ * name held before the loop where it shows that it holds a copy of it behind it.
  * Safety: exact.  Page: docs/rules/GG014.md
  *
  * DESIGN  The facts are those of the first iteration.  They hold in each one, since every name gets from its assignment what the fact says of it. */
@@ -86,6 +87,11 @@ static bool add(loop *l, TSNode assignment, bool ends) {
     if (carried && !m.fresh && gg__alias_shows(in, l->node, value, name)) return false;
     if (carried && gg__has_size_one(m) && !gg__reads(in->tree, value, name)) return false;
     if (carried && !begins_alike(l, value, name, fact)) return false;
+    bool before = ts_node_start_byte(value) < ts_node_start_byte(l->end);
+    if (carried && !before) { /* what it held before the loop may be what it ends with */
+        if (gg__alias_shows(in, l->node, left, name)) return false;
+        l->s.copies = l->s.copies || gg__is_copy(in, l->node, left, name);
+    }
     l->items[l->count++] = (assigned){value, name, carried, ends};
     return true;
 }
@@ -177,6 +183,7 @@ static int edit(const gg_rule_input *in, const gg_rule_match *match, gg_arena *a
         for (size_t i = 0; i < l->count; i++)
             if (l->items[i].carried && !l->items[i].ends) write_where(l, done, &l->items[i], false, out);
         gg_edits_add(out, gg_node_span(l->end), end_text(l, done, out));
+        out->copies = l->s.copies;
     }
     gg__select_clear(&l->s);
     return found ? 0 : gg_fail(err, GG_ENOMATCH, "the iterations are not proven to be alike");
