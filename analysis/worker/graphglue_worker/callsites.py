@@ -18,12 +18,8 @@ class _Unknown(Exception):
 
 def constructor_calls(cls: type, home: types.ModuleType | None, name: str) -> Iterator[Recipe]:
     """Recipes of the calls of `cls` in its file with arguments that are literals, names of literals, or calls of that kind."""
-    path = getattr(home, "__file__", None)
-    if not path:
-        return
-    try:
-        tree = ast.parse(overlay.read(path))
-    except (OSError, SyntaxError, ValueError):
+    tree = overlay.tree_of(home)
+    if tree is None:
         return
     reader = _Reader(tree, home)
     found = 0

@@ -45,12 +45,8 @@ def constructor_calls(cls: type, home: types.ModuleType | None, name: str) -> It
 
 def _without_arguments(cls: type, home: types.ModuleType | None) -> Iterator[Any]:
     """Functions of the file that want no arguments and return an object of the class, in their order."""
-    path = getattr(home, "__file__", None)
-    if not path:
-        return
-    try:
-        tree = ast.parse(overlay.read(path))
-    except (OSError, SyntaxError, ValueError):
+    tree = overlay.tree_of(home)
+    if tree is None:
         return
     returned = {node.name: _returned(node) for node in tree.body if isinstance(node, ast.FunctionDef)}
     makers = {cls.__name__}

@@ -1,5 +1,6 @@
 """Unsaved text: imports, ``inspect``, ``linecache`` and tracebacks all see the editor's buffers.  No file is written."""
 
+import ast
 import importlib.abc
 import importlib.machinery
 import importlib.util
@@ -89,3 +90,12 @@ def read(path: str) -> str:
         return text
     with open(path, "rb") as f:
         return importlib.util.decode_source(f.read())
+
+
+def tree_of(module: ModuleType | None) -> ast.Module | None:
+    """The syntax tree of a module's file, as the editor has it; None where there is none that can be read."""
+    path = getattr(module, "__file__", None)
+    try:
+        return ast.parse(read(path)) if path else None
+    except (OSError, SyntaxError, ValueError):
+        return None
