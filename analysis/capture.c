@@ -156,7 +156,7 @@ static const char *const step_names[] = {
 /* A step of a kind that is not known makes the whole call unknown. */
 static void read_steps(reader *r, gg_fact *fact, const json_t *object) {
     size_t count;
-    const json_t *array = read_array(r, object, "steps", GG__MAX_STEPS, &count);
+    const json_t *array = read_array(r, object, "steps", GG__MAX_MODULE_STEPS, &count);
     gg_step *steps = count ? GG_ARENA_ARRAY(r->arena, gg_step, count) : NULL;
     for (size_t i = 0; i < count; i++) {
         const json_t *item = json_array_get(array, i);

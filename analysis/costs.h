@@ -17,9 +17,9 @@
 #define GG__REGISTRY_BYTES_MAX (16u * 1024 * 1024)
 
 /* Break records, frames and facts of one entry beyond which a worker's frame is refused: far over what Dynamo makes. */
-#define GG__MAX_BREAKS 10000
-#define GG__MAX_FRAMES 1000
-#define GG__MAX_FACTS  10000
-#define GG__MAX_STEPS  64
+#define GG__MAX_BREAKS       10000
+#define GG__MAX_FRAMES       1000
+#define GG__MAX_FACTS        10000
+#define GG__MAX_MODULE_STEPS 64
 
 #endif

@@ -201,6 +201,25 @@ static bool may_call_an_instance(const callers *c, TSNode call) {
     return gg_node_is(gg__function(call), "function_definition");
 }
 
+static bool is_changed(TSNode changed, void *data) {
+    (void)changed, (void)data;
+    return false;
+}
+
+static bool changes_nothing(const gg_rule_input *in) {
+    return gg__each_change(in, gg_tree_root(in->tree), 0, is_changed, NULL);
+}
+
+/* Outside functions, where `if __name__ == "__main__":` is no part of what others use. */
+static bool is_of_the_module(const gg_tree *tree, TSNode node) {
+    if (gg_node_is(gg__function(node), "function_definition")) return false;
+    for (TSNode at = gg__parent(node); !ts_node_is_null(at); at = gg__parent(at))
+        if (gg_node_is(at, "if_statement") &&
+            gg_str_contains(gg__text(tree, gg__field(at, "condition")), GG_STR("__main__")))
+            return false;
+    return true;
+}
+
 static bool is_not_seen(TSNode node, void *data) {
     const callers *c = data;
     const gg_tree *tree = c->in->tree;
@@ -213,6 +232,7 @@ static bool is_not_seen(TSNode node, void *data) {
     TSNode use = gg_node_is(gg__parent(node), "attribute") && gg__is_word(node) ? gg__parent(node) : node;
     TSNode parent = gg__parent(use), scope = gg__function(use);
     if (gg__is_word(use) || (gg_node_is(parent, "call") && ts_node_eq(gg__field(parent, "function"), use))) return true;
+    if (is_of_the_module(tree, use)) return changes_nothing(c->in);
     return !gg_node_is(scope, "function_definition") ||
            gg_str_is(gg__text(tree, gg__field(scope, "name")), "graphglue_inputs");
 }
@@ -222,12 +242,13 @@ typedef struct instances {
     gg_str name;
 } instances;
 
-/* A function that makes one, but for the list of inputs. */
+/* What makes one, but for the list of inputs. */
 static bool makes_none(TSNode node, void *data) {
     const instances *i = data;
     TSNode scope = gg__function(node);
-    return !gg_node_is(node, "call") || !gg_str_equal(gg__called_name(i->tree, node), i->name) ||
-           !gg_node_is(scope, "function_definition") ||
+    if (!gg_node_is(node, "call") || !gg_str_equal(gg__called_name(i->tree, node), i->name)) return true;
+    if (is_of_the_module(i->tree, node)) return false;
+    return !gg_node_is(scope, "function_definition") ||
            gg_str_is(gg__text(i->tree, gg__field(scope, "name")), "graphglue_inputs");
 }
 
@@ -248,11 +269,6 @@ static bool callers_see(const gg_rule_input *in, TSNode function, uint32_t depth
 }
 
 /* ---- the question ---------------------------------------------------------------------------------------------------------------- */
-
-static bool is_changed(TSNode changed, void *data) {
-    (void)changed, (void)data;
-    return false;
-}
 
 typedef struct keeping {
     const gg_rule_input *in;
@@ -294,7 +310,7 @@ bool gg__alias_shows(const gg_rule_input *in, TSNode statement, TSNode arm, gg_s
     for (size_t i = 0; i < s.count; i++) {
         keeping k = {in, s.names[i], s.from};
         bool kept = !gg__visit(function, is_not_kept, &k);
-        if (kept && !gg__each_change(in, gg_tree_root(in->tree), 0, is_changed, NULL)) return true;
+        if (kept && !changes_nothing(in)) return true;
     }
     return callers_see(in, function, 0);
 }

@@ -9,6 +9,8 @@
  * functions inside it, since they may be called whenever.  A call that may do so, as far as the file tells, does it to all it is given.
  * False when found returned false. */
 bool gg__each_change(const gg_rule_input *in, TSNode scope, uint32_t from, gg__visitor found, void *data);
+/* `F.relu(x, True)`: may an argument without a name say that it is done in place? */
+bool gg__is_in_place_by_position(const gg_tree *tree, TSNode call);
 /* From where on to look for what runs after the statement: from itself, or from the loop around it. */
 uint32_t gg__runs_from(TSNode statement);
 gg_str gg__called_name(const gg_tree *tree, TSNode call); /* `g` of g(x) and a.g(x); empty when it has none */

@@ -61,6 +61,44 @@ static bool keeps_nothing(TSNode node, void *data) {
     return !gg_node_is(node, "assignment") || !(gg_node_is(left, "attribute") || gg_node_is(left, "subscript"));
 }
 
+bool gg__is_in_place_by_position(const gg_tree *tree, TSNode call) {
+    static const struct {
+        const char *name;
+        uint32_t position;
+    } rows[] = {{"relu", 1},
+                {"relu6", 1},
+                {"selu", 1},
+                {"hardswish", 1},
+                {"silu", 1},
+                {"mish", 1},
+                {"elu", 2},
+                {"celu", 2},
+                {"threshold", 3},
+                {"hardtanh", 3},
+                {"hardsigmoid", 1},
+                {"rrelu", 4},
+                {"dropout", 3},
+                {"dropout1d", 3},
+                {"dropout2d", 3},
+                {"leaky_relu", 2},
+                {"dropout3d", 3},
+                {"alpha_dropout", 3},
+                {"feature_alpha_dropout", 3}};
+    TSNode arguments = gg__field(call, "arguments");
+    gg_str name = gg__called_name(tree, call);
+    for (size_t row = 0; row < GG_COUNT(rows); row++) {
+        if (!gg_str_is(name, rows[row].name)) continue;
+        uint32_t position = 0;
+        for (uint32_t i = 0; i < gg__child_count(arguments); i++) {
+            TSNode argument = gg__child(arguments, i);
+            if (gg_node_is(argument, "list_splat")) return true;
+            if (gg_node_is(argument, "comment") || gg_node_is(argument, "keyword_argument")) continue;
+            if (position++ == rows[row].position && !gg_node_is(argument, "false")) return true;
+        }
+    }
+    return false;
+}
+
 typedef struct gentleness {
     const changes *caller;
     uint32_t count;
@@ -186,7 +224,8 @@ static TSNode value_of(TSNode argument) {
 static bool visit_call(TSNode call, const changes *c) {
     const gg_tree *tree = c->in->tree;
     TSNode function = gg__field(call, "function"), arguments = gg__field(call, "arguments");
-    bool method = gg_node_is(function, "attribute"), in_place = ends_in_underscore(gg__called_name(tree, call));
+    bool method = gg_node_is(function, "attribute");
+    bool in_place = ends_in_underscore(gg__called_name(tree, call)) || gg__is_in_place_by_position(tree, call);
     for (uint32_t i = 0; i < gg__child_count(arguments); i++) {
         TSNode argument = gg__child(arguments, i);
         if (!gg_node_is(argument, "keyword_argument")) continue;
@@ -215,12 +254,20 @@ static bool visit_target(TSNode target, const changes *c) {
     return true;
 }
 
+/* `change = x.add_` */
+static bool is_changer(const gg_tree *tree, TSNode attribute) {
+    TSNode parent = gg__parent(attribute);
+    bool called = gg_node_is(parent, "call") && ts_node_eq(gg__field(parent, "function"), attribute);
+    return !called && ends_in_underscore(gg__text(tree, gg__field(attribute, "attribute")));
+}
+
 /* `a is b`, `a.data_ptr()`: tells which tensor it is. */
 static bool visit_identity(TSNode node, const changes *c) {
     static const char *const telling[] = {"data_ptr", "storage", "untyped_storage", "_version",      "_base",
                                           "grad",     "is_leaf", "retain_grad",     "register_hook", "grad_fn"};
     if (gg_node_is(node, "attribute"))
-        return !is_any(gg__text(c->in->tree, gg__field(node, "attribute")), telling, GG_COUNT(telling)) ||
+        return !(is_any(gg__text(c->in->tree, gg__field(node, "attribute")), telling, GG_COUNT(telling)) ||
+                 is_changer(c->in->tree, node)) ||
                c->found(gg__field(node, "object"), c->data);
     gg_str op = gg__text(c->in->tree, ts_node_child(node, 1));
     TSNode left = gg__child(node, 0), right = gg__child(node, 1);

@@ -61,7 +61,7 @@ static bool calls_a_maker(const gg_rule_input *in, TSNode call) {
     const gg_tree *tree = in->tree;
     TSNode function = gg__field(call, "function"), arguments = gg__field(call, "arguments");
     TSNode object = gg__field(function, "object");
-    if (!gg_node_is(call, "call") || ts_node_is_null(object)) return false;
+    if (!gg_node_is(call, "call") || ts_node_is_null(object) || gg__is_in_place_by_position(tree, call)) return false;
     for (uint32_t i = 0; i < gg__child_count(arguments); i++) {
         gg_str keyword = gg__text(tree, gg__field(gg__child(arguments, i), "name"));
         if (gg_str_is(keyword, "out") || gg_str_is(keyword, "inplace")) return false;

@@ -16,6 +16,8 @@ bool gg__is_pure_module(const gg_rule_input *in, gg_str name) {
 /* What a kernel with its parameters makes of one dimension; -1 when it does not fit in. */
 static int64_t slid(int64_t size, const int64_t *kernel_stride_padding_dilation) {
     const int64_t *k = kernel_stride_padding_dilation;
+    for (int i = 0; i < 4; i++)
+        if (k[i] < 0 || k[i] > INT32_MAX) return -1;
     int64_t reach = k[3] * (k[0] - 1) + 1, room = size + 2 * k[2] - reach;
     return size < 1 || room < 0 || k[1] < 1 ? -1 : room / k[1] + 1;
 }

@@ -14,7 +14,9 @@ static bool is_bound(const gg_rule_input *in, TSNode node, gg__part *out) {
     bool integer = gg_str_starts_with(m.dtype, GG_STR("torch.int"));
     if (m.sort != GG__TENSOR || m.rank != 0 || m.vague || !integer) return false;
     out->natural = gg__scalar_of(in, m, out->n).natural;
-    return out->natural || gg_node_is(out->n, "identifier");
+    bool wide =
+        gg_str_is(m.dtype, "torch.int64") || gg_str_is(m.dtype, "torch.int32"); /* n + a size is one of its dtype */
+    return out->natural || (wide && gg_node_is(out->n, "identifier"));
 }
 
 /* `:`, and `:n` or `n:` once; `...` in front. */

@@ -44,7 +44,9 @@ static bool fit(gg_str dtype, gg__range range, gg__range *out) {
     gg__range whole;
     if (range_of_dtype(dtype, &whole)) {
         range = (gg__range){floor(range.low), ceil(range.high)}; /* it may have been a floating one */
-        bool inside = range.low >= whole.low && range.high <= whole.high && !gg__is_bool(dtype);
+        bool rounded = whole.high == 0x1p63; /* a double holds neither the last int64 nor what is behind it */
+        bool inside = rounded ? range.low > whole.low && range.high < whole.high
+                              : range.low >= whole.low && range.high <= whole.high && !gg__is_bool(dtype);
         *out = inside ? range : whole;
         return true;
     }
@@ -181,6 +183,7 @@ static bool of_call(ranging *r, TSNode node, gg__range *out) {
 
 typedef struct binding {
     const gg_tree *tree;
+    TSNode function;
     gg_str name;
     TSNode value;   /* right side of its only binding */
     uint32_t count; /* of its bindings */
@@ -201,9 +204,19 @@ static bool find_binding(TSNode node, void *data) {
     return true;
 }
 
+/* In a function inside, which may be called whenever. */
+static bool is_within(TSNode node, TSNode function) {
+    for (TSNode at = node; !ts_node_eq(at, function); at = gg__parent(at))
+        if (gg_node_is(at, "function_definition") || gg_node_is(at, "lambda")) return true;
+    return false;
+}
+
 static bool find_disturbance(TSNode node, void *data) {
     binding *b = data;
     uint32_t at = ts_node_start_byte(node);
+    if (gg_node_is(node, "identifier") && gg_str_equal(gg__text(b->tree, node), b->name) &&
+        is_within(node, b->function))
+        b->disturbed = true;
     if (!gg_node_is(node, "identifier") || at < b->after.start || at >= b->after.end) return true;
     TSNode parent = gg__parent(node);
     bool own = gg_str_equal(gg__text(b->tree, node), b->name);
@@ -217,7 +230,7 @@ static bool find_disturbance(TSNode node, void *data) {
 static bool of_name(ranging *r, TSNode node, gg__range *out) {
     const gg_tree *tree = r->in->tree;
     TSNode function = gg__function(node);
-    binding b = {.tree = tree, .name = gg__text(tree, node)};
+    binding b = {.tree = tree, .function = function, .name = gg__text(tree, node)};
     if (!gg_node_is(function, "function_definition")) return false;
     gg__visit(function, find_binding, &b);
     if (b.count != 1 || ts_node_is_null(b.value)) return false;
@@ -230,8 +243,9 @@ static bool of_name(ranging *r, TSNode node, gg__range *out) {
         if (gg_node_is(at, "for_statement") || gg_node_is(at, "while_statement") || gg_node_is(at, "lambda"))
             return false; /* what stands behind it may have run before */
     gg__visit(function, find_disturbance, &b);
-    return !b.disturbed && gg__infer(r->in, b.value).sort == gg__infer(r->in, node).sort &&
-           gg_str_equal(gg__infer(r->in, b.value).dtype, gg__infer(r->in, node).dtype) && range_of(r, b.value, out);
+    gg__meta value = gg__infer(r->in, b.value), now = gg__infer(r->in, node);
+    return !b.disturbed && value.fresh && value.sort == now.sort && gg_str_equal(value.dtype, now.dtype) &&
+           range_of(r, b.value, out);
 }
 
 static bool of_node(ranging *r, TSNode node, gg__range *out) {

@@ -1,7 +1,7 @@
 /* GG010 select: branches on tensors that are more than one assignment, and conditions that are more than one comparison.
  * Offers: torch.where for every name that is read behind an if statement, with elif, else, nested ones, temporaries and returns; the condition
  * may have `and`, `or`, `not`, chained comparisons, any(), all(), torch.is_nonzero(), `.item()`; flags of Python's in front stay an if.
- * Refuses: what GG002 refuses in an arm; numbers, stores and calls of modules in arms; an operand of a condition that may fail or has no
+ * Refuses: what GG002 refuses in an arm; numbers, stores and calls of what is not known to be pure in arms; an operand of a condition that may fail or has no
  * single truth.  Safety: exact.  Page: docs/rules/GG010.md */
 #include "repair/select.h"
 

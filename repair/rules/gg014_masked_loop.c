@@ -4,7 +4,8 @@
  * name held before the loop where it shows that it holds a copy of it behind it.
  * Safety: exact.  Page: docs/rules/GG014.md
  *
- * DESIGN  The facts are those of the first iteration.  They hold in each one, since every name gets from its assignment what the fact says of it. */
+ * DESIGN  The facts are those of the first iteration.  They hold in each one, since every tensor gets from its assignment what the fact says of it,
+ * and numbers that change, the loop's own among them, count as any number. */
 #include "repair/infer.h"
 #include "repair/select.h"
 
@@ -21,6 +22,7 @@ typedef struct loop {
     gg__select s;
     TSNode node, end; /* the for statement; the if statement with the break */
     gg__test test;
+    gg__arm varying; /* numbers that change from one iteration to the next */
     assigned items[MAX_ASSIGNMENTS];
     size_t count;
 } loop;
@@ -79,7 +81,7 @@ static bool add(loop *l, TSNode assignment, bool ends) {
     const gg_rule_input *in = l->s.in;
     TSNode left = gg__field(assignment, "left"), value = gg__field(assignment, "right");
     gg_str name = gg__text(in->tree, left);
-    gg__meta fact = gg__infer(in, left), m = gg__infer(in, value);
+    gg__meta fact = gg__infer_in(&l->s, &l->varying, left), m = gg__infer_in(&l->s, &l->varying, value);
     bool carried = gg__bound_before(in->tree, l->node, name);
     if (l->count == MAX_ASSIGNMENTS || m.sort != fact.sort || m.sort == GG__UNKNOWN) return false;
     if (m.sort == GG__TENSOR && (!gg__same_tensor(m, fact) || !gg__selectable(&l->s, m))) return false;
@@ -93,6 +95,24 @@ static bool add(loop *l, TSNode assignment, bool ends) {
         l->s.copies = l->s.copies || gg__is_copy(in, l->node, left, name);
     }
     l->items[l->count++] = (assigned){value, name, carried, ends};
+    return true;
+}
+
+static bool add_number(loop *l, TSNode name) {
+    gg__meta fact = gg__infer(l->s.in, name);
+    gg_str text = gg__text(l->s.in->tree, name);
+    if (!gg__is_number(fact)) return true;
+    if (l->varying.count == GG__MAX_BINDINGS) return false;
+    l->varying.items[l->varying.count++] = (gg__binding){.name = text, .text = text, .meta = gg__any_number(fact.sort)};
+    return true;
+}
+
+/* Before what they are used for. */
+static bool add_numbers(loop *l, TSNode block) {
+    for (uint32_t i = 0; i < gg__child_count(block); i++) {
+        TSNode assignment = gg__assignment(gg__child(block, i));
+        if (!ts_node_is_null(assignment) && !add_number(l, gg__field(assignment, "left"))) return false;
+    }
     return true;
 }
 
@@ -123,10 +143,11 @@ static bool look(const gg_rule_input *in, loop *l, gg_arena *arena) {
     l->s.finite = gg__asks_finiteness(in->tree, condition);
     bool names = gg_node_is(target, "identifier") && !gg__is_live(&l->s, gg__text(in->tree, target)) &&
                  gg__can_name(in->tree, l->node, "torch") && is_short(in, gg__field(l->node, "right")) &&
+                 add_number(l, target) && add_numbers(l, gg__field(l->node, "body")) &&
                  add_block(l, gg__field(l->node, "body"), false) &&
                  add_block(l, gg__field(l->end, "consequence"), true) && first_carried(l);
     /* last: what a condition reads counts as read from then on */
-    return names && gg__test_of(&l->s, NULL, condition, &l->test) && l->s.lines.len == 0;
+    return names && gg__test_of(&l->s, &l->varying, condition, &l->test) && l->s.lines.len == 0;
 }
 
 static void write_where(loop *l, gg_str condition, const assigned *a, bool ends, gg_edits *out) {

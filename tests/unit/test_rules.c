@@ -2,7 +2,7 @@
 /* Every repair rule against its fixtures: tests/fixtures/repair/<code>/.
  *
  * A fixture's first lines say what a capture would:  # site: GB0170 | <the expression>   and   # facts: h=float32[4,4] n=int64[] k=int d=other:device …
- * (`[4,4]/strided`: not row after row) and, where a rule asks for them, `# device: cuda:0` of all tensors and `# context: …` of the break.  The program begins behind them.
+ * (`[4,4]/strided`: not row after row; `i=int:0`: its value then) and, where a rule asks for them, `# device: cuda:0` of all tensors and `# context: …` of the break.  The program begins behind them.
  * `# copies`: the edit says that a new tensor may be returned where the original gives back one that others hold.
  * x.py with x.expected.py: the rule's edits give the expected text, it parses, and once applied the rule offers nothing more there.
  * untouched_*.py: the rule offers nothing. */
@@ -36,12 +36,16 @@ static gg_fact read_fact(gg_arena *arena, gg_str word) {
     }
     fact.name = gg_str_slice(word, 0, equals);
     if (bracket == SIZE_MAX) {
-        gg_str kind = gg_str_slice(word, equals + 1, word.len);
-        if (gg_str_starts_with(kind, GG_STR("other:"))) {
+        size_t colon = gg_str_find(word, GG_STR(":"), equals);
+        gg_str kind = gg_str_slice(word, equals + 1, colon == SIZE_MAX ? word.len : colon);
+        gg_str said = colon == SIZE_MAX ? GG_STR_NULL : gg_str_slice(word, colon + 1, word.len);
+        if (gg_str_is(kind, "other")) {
             fact.kind = GG_VALUE_OTHER;
-            fact.type = gg_str_slice(kind, sizeof("other:") - 1, kind.len);
+            fact.type = said;
             return fact;
         }
+        fact.has_number = said.len != 0;
+        fact.number = said.len ? strtod(gg_arena_z(arena, said), NULL) : 0;
         bool known = gg_str_is(kind, "int") || gg_str_is(kind, "float") || gg_str_is(kind, "bool");
         if (!known) fail_msg("no such fact: %.*s", GG_STR_ARG(word));
         fact.kind = gg_str_is(kind, "int") ? GG_VALUE_INT : gg_str_is(kind, "float") ? GG_VALUE_FLOAT : GG_VALUE_BOOL;

@@ -39,7 +39,7 @@ def constructor_calls(cls: type, home: types.ModuleType | None, name: str) -> It
         try:
             args, kwargs = _arguments(function, cls)
             yield {"call": name, "args": args, "kwargs": kwargs}
-        except Exception:  # noqa: BLE001, S112 - user code: it is one that does not help
+        except (Exception, SystemExit):  # noqa: BLE001, S112 - user code: it is one that does not help
             continue
 
 

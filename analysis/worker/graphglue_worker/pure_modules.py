@@ -45,7 +45,7 @@ _MAPS = (
     nn.Tanh,
     nn.Tanhshrink,
 )
-_DROPOUTS = (nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.AlphaDropout)
+_DROPOUTS = (nn.Dropout, nn.AlphaDropout)  # others want inputs of certain ranks
 _CONVOLUTIONS = (nn.Conv1d, nn.Conv2d, nn.Conv3d)
 _HOOKS = (
     "_forward_hooks",
