@@ -60,7 +60,7 @@ static bool keeps_to_itself(TSNode node, void *data) {
     TSNode parent = gg__parent(node);
     while (h->returned && gg_node_is(parent, "expression_list")) parent = gg__parent(parent);
     if (h->returned && gg_node_is(parent, "return_statement")) return true;
-    return gg__is_word(node) || gg__is_binding(node) || is_of_itself(node) || is_changed_alone(node) ||
+    return gg__is_member_name(node) || gg__is_binding(node) || is_of_itself(node) || is_changed_alone(node) ||
            gg__is_consumed(h->in, node);
 }
 
@@ -119,7 +119,7 @@ static bool is_none_of_them(TSNode node, void *data) {
     const change *c = data;
     const sharing *s = c->s;
     const gg_tree *tree = s->in->tree;
-    if (!gg_node_is(node, "identifier") || gg__is_word(node)) return true;
+    if (!gg_node_is(node, "identifier") || gg__is_member_name(node)) return true;
     gg_str name = gg__text(tree, node);
     if (!ts_node_eq(node, c->changed) && gg__is_consumed(s->in, node)) return true;
     for (size_t i = 0; i < s->count; i++)
@@ -149,6 +149,11 @@ static bool does_not_show(TSNode changed, void *data) {
 
 static bool callers_see(const gg_rule_input *in, TSNode function, uint32_t depth);
 
+/* What it calls is called for the verification alone. */
+static bool lists_inputs(const gg_tree *tree, TSNode function) {
+    return gg_str_is(gg__text(tree, gg__field(function, "name")), "graphglue_inputs");
+}
+
 typedef struct site_names {
     sharing *s;
     bool complete;
@@ -156,7 +161,7 @@ typedef struct site_names {
 
 static bool note_argument(TSNode node, void *data) {
     site_names *n = data;
-    if (!gg_node_is(node, "identifier") || gg__is_word(node)) return true;
+    if (!gg_node_is(node, "identifier") || gg__is_member_name(node)) return true;
     if (!gg__is_binding(node) && gg__is_consumed(n->s->in, node)) return true;
     n->complete = n->complete && add_name(n->s, gg__text(n->s->in->tree, node));
     return true;
@@ -165,7 +170,7 @@ static bool note_argument(TSNode node, void *data) {
 /* May what the call gives, or what it was given, be changed in place while the other is still used? */
 static bool is_seen_at(const gg_rule_input *in, TSNode call, uint32_t depth) {
     TSNode scope = gg__function(call), statement = gg__statement(call), assignment = gg__child(statement, 0);
-    if (gg_str_is(gg__text(in->tree, gg__field(scope, "name")), "graphglue_inputs")) return false;
+    if (lists_inputs(in->tree, scope)) return false;
     if (gg__is_consumed(in, call)) return false;
     sharing s = {.in = in, .function = scope, .from = gg__runs_from(statement)};
     site_names n = {&s, true};
@@ -229,12 +234,12 @@ static bool is_not_seen(TSNode node, void *data) {
     /* handed on as a value: called by who knows whom */
     if (!gg_node_is(node, "identifier") || !gg_str_equal(gg__text(tree, node), c->name) || gg__is_binding(node))
         return true;
-    TSNode use = gg_node_is(gg__parent(node), "attribute") && gg__is_word(node) ? gg__parent(node) : node;
+    TSNode use = gg_node_is(gg__parent(node), "attribute") && gg__is_member_name(node) ? gg__parent(node) : node;
     TSNode parent = gg__parent(use), scope = gg__function(use);
-    if (gg__is_word(use) || (gg_node_is(parent, "call") && ts_node_eq(gg__field(parent, "function"), use))) return true;
+    if (gg__is_member_name(use) || (gg_node_is(parent, "call") && ts_node_eq(gg__field(parent, "function"), use)))
+        return true;
     if (is_of_the_module(tree, use)) return changes_nothing(c->in);
-    return !gg_node_is(scope, "function_definition") ||
-           gg_str_is(gg__text(tree, gg__field(scope, "name")), "graphglue_inputs");
+    return !gg_node_is(scope, "function_definition") || lists_inputs(tree, scope);
 }
 
 typedef struct instances {
@@ -248,8 +253,7 @@ static bool makes_none(TSNode node, void *data) {
     TSNode scope = gg__function(node);
     if (!gg_node_is(node, "call") || !gg_str_equal(gg__called_name(i->tree, node), i->name)) return true;
     if (is_of_the_module(i->tree, node)) return false;
-    return !gg_node_is(scope, "function_definition") ||
-           gg_str_is(gg__text(i->tree, gg__field(scope, "name")), "graphglue_inputs");
+    return !gg_node_is(scope, "function_definition") || lists_inputs(i->tree, scope);
 }
 
 static bool callers_see(const gg_rule_input *in, TSNode function, uint32_t depth) {

@@ -25,8 +25,6 @@ TSNode gg__value_at(const gg_tree *tree, TSNode node, gg_str name);
 bool gg__makes_new(const gg_rule_input *in, TSNode value);
 /* Is the value of the node only read here, by what gives something new? */
 bool gg__is_consumed(const gg_rule_input *in, TSNode node);
-/* An identifier that is a name of something else: of an attribute, a keyword. */
-bool gg__is_word(TSNode identifier);
 /* The name that a chain of attributes, subscripts and calls begins with, or else the node itself. */
 TSNode gg__root_of(TSNode node);
 /* May one of the names be the memory that `self` holds, as far as the function's assignments and its callers in the file tell? */

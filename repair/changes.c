@@ -11,12 +11,6 @@ typedef struct changes {
     void *data;
 } changes;
 
-static bool is_any(gg_str text, const char *const *words, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        if (gg_str_is(text, words[i])) return true;
-    return false;
-}
-
 gg_str gg__called_name(const gg_tree *tree, TSNode call) {
     TSNode function = gg__field(call, "function");
     if (gg_node_is(function, "identifier")) return gg__text(tree, function);
@@ -125,8 +119,8 @@ static bool is_gentle_constructor(TSNode node, void *data) {
     gg_str name = gg__text(tree, gg__field(function, "attribute"));
     gg_str module = gg__text(tree, gg__field(function, "object")), alias = gg__module_alias(tree, node, "torch.nn");
     if (!gg_str_equal(module, alias) && !gg_str_is(module, "torch.nn")) return false;
-    bool positional = is_any(name, may, GG_COUNT(may)) || gg_str_contains(name, GG_STR("Dropout"));
-    bool holds = is_any(name, holders, GG_COUNT(holders));
+    bool positional = gg__is_one_of(name, may, GG_COUNT(may)) || gg_str_contains(name, GG_STR("Dropout"));
+    bool holds = gg__is_one_of(name, holders, GG_COUNT(holders));
     for (uint32_t i = 0; i < gg__child_count(arguments); i++) {
         TSNode argument = gg__child(arguments, i);
         bool keyword = gg_node_is(argument, "keyword_argument");
@@ -167,7 +161,7 @@ static bool is_gentle_of_torch(const gg_tree *tree, TSNode call) {
     for (size_t i = 0; object.len && i < GG_COUNT(parts); i++)
         torchs = torchs || gg_str_equal(object, gg__module_alias(tree, call, parts[i])) ||
                  (gg_str_is(object, parts[i]) && gg__module_alias(tree, call, "torch").len > 0);
-    return torchs && !is_any(gg__text(tree, gg__field(function, "attribute")), others, GG_COUNT(others));
+    return torchs && !gg__is_one_of(gg__text(tree, gg__field(function, "attribute")), others, GG_COUNT(others));
 }
 
 static bool is_gentle_builtin(const gg_tree *tree, TSNode function) {
@@ -247,7 +241,7 @@ static bool visit_target(TSNode target, const changes *c) {
     static const char *const own[] = {"data", "grad", "requires_grad"};
     if (gg_node_is(target, "subscript")) return c->found(gg__field(target, "value"), c->data);
     if (gg_node_is(target, "attribute"))
-        return !is_any(gg__text(c->in->tree, gg__field(target, "attribute")), own, GG_COUNT(own)) ||
+        return !gg__is_one_of(gg__text(c->in->tree, gg__field(target, "attribute")), own, GG_COUNT(own)) ||
                c->found(gg__field(target, "object"), c->data);
     for (uint32_t i = 0; i < gg__child_count(target); i++)
         if (!visit_target(gg__child(target, i), c)) return false;
@@ -266,7 +260,7 @@ static bool visit_identity(TSNode node, const changes *c) {
     static const char *const telling[] = {"data_ptr", "storage", "untyped_storage", "_version",      "_base",
                                           "grad",     "is_leaf", "retain_grad",     "register_hook", "grad_fn"};
     if (gg_node_is(node, "attribute"))
-        return !(is_any(gg__text(c->in->tree, gg__field(node, "attribute")), telling, GG_COUNT(telling)) ||
+        return !(gg__is_one_of(gg__text(c->in->tree, gg__field(node, "attribute")), telling, GG_COUNT(telling)) ||
                  is_changer(c->in->tree, node)) ||
                c->found(gg__field(node, "object"), c->data);
     gg_str op = gg__text(c->in->tree, ts_node_child(node, 1));
@@ -276,16 +270,9 @@ static bool visit_identity(TSNode node, const changes *c) {
     return c->found(left, c->data) && c->found(right, c->data);
 }
 
-/* Is it in a function inside the scope? */
-static bool is_within(const changes *c, TSNode node) {
-    for (TSNode at = node; !ts_node_is_null(at) && !ts_node_eq(at, c->scope); at = gg__parent(at))
-        if (gg_node_is(at, "function_definition") || gg_node_is(at, "lambda")) return true;
-    return false;
-}
-
 static bool on_node(TSNode node, void *data) {
     const changes *c = data;
-    if (ts_node_end_byte(node) < c->from && !is_within(c, node)) return true;
+    if (ts_node_end_byte(node) < c->from && !gg__is_in_inner_function(node, c->scope)) return true;
     if (gg_node_is(node, "call")) return visit_call(node, c);
     if (gg_node_is(node, "attribute") || gg_node_is(node, "comparison_operator")) return visit_identity(node, c);
     if (gg_node_is(node, "augmented_assignment")) return c->found(gg__field(node, "left"), c->data);

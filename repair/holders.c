@@ -42,12 +42,6 @@ TSNode gg__root_of(TSNode node) {
     }
 }
 
-bool gg__is_word(TSNode identifier) {
-    TSNode parent = gg__parent(identifier);
-    return (gg_node_is(parent, "attribute") && ts_node_eq(gg__field(parent, "attribute"), identifier)) ||
-           (gg_node_is(parent, "keyword_argument") && ts_node_eq(gg__field(parent, "name"), identifier));
-}
-
 /* ---- new values ---------------------------------------------------------------------------------------------------------- */
 
 /* An operation of torch, or of a tensor, that gives a new tensor whatever it is given. */
@@ -169,7 +163,7 @@ static bool is_of_a_module(const gg_tree *tree, TSNode self) {
 
 static bool note_name(TSNode node, void *data) {
     ties *t = data;
-    if (!gg_node_is(node, "identifier") || gg__is_word(node)) return true;
+    if (!gg_node_is(node, "identifier") || gg__is_member_name(node)) return true;
     gg_str name = gg__text(t->in->tree, node);
     bool whole = gg_str_is(name, "self") && gg_node_is(gg__parent(node), "attribute");
     if (whole && is_of_a_module(t->in->tree, node)) return true;

@@ -29,7 +29,7 @@ bool gg__is_number(gg__meta m) {
     return m.sort != GG__UNKNOWN && m.sort != GG__TENSOR;
 }
 
-static bool same_shape(gg__meta a, gg__meta b) {
+bool gg__same_shape(gg__meta a, gg__meta b) {
     if (a.rank != b.rank) return false;
     for (int32_t i = 0; i < a.rank; i++)
         if (a.shape[i] != b.shape[i] || a.shape[i] < 0) return false;
@@ -38,8 +38,8 @@ static bool same_shape(gg__meta a, gg__meta b) {
 
 bool gg__same_tensor(gg__meta a, gg__meta b) {
     return a.sort == GG__TENSOR && b.sort == GG__TENSOR && gg_str_equal(a.dtype, b.dtype) && a.vague == b.vague &&
-           a.vague != GG__VAGUE && same_shape(a, b) && gg_str_equal(a.layout, b.layout) && !gg_str_is(a.layout, "?") &&
-           (gg_str_equal(a.device, b.device) || a.device.len == 0 || b.device.len == 0);
+           a.vague != GG__VAGUE && gg__same_shape(a, b) && gg_str_equal(a.layout, b.layout) &&
+           !gg_str_is(a.layout, "?") && (gg_str_equal(a.device, b.device) || a.device.len == 0 || b.device.len == 0);
 }
 
 bool gg__is_condition(gg__meta m) {
@@ -139,21 +139,15 @@ static gg__meta boolean(gg__inference *s, TSNode node, const char *first, const 
     return known ? gg__any_number(GG__SCALAR_BOOL) : gg__unknown;
 }
 
-static bool is_one_of(gg_str op, const char *const *words, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        if (gg_str_is(op, words[i])) return true;
-    return false;
-}
-
 static gg__meta comparison(gg__inference *s, TSNode node) {
     static const char *const ops[] = {"<", ">", "<=", ">=", "==", "!="}, *const identity[] = {"is", "is not"};
     if (gg__child_count(node) != 2) return gg__unknown; /* chained */
     gg_str op = gg__text(s->in->tree, ts_node_child(node, 1));
     TSNode right = gg__child(node, 1);
     gg__meta a = gg__infer_node(s, gg__child(node, 0));
-    if (is_one_of(op, identity, GG_COUNT(identity)) && gg_node_is(right, "none") && a.sort != GG__UNKNOWN)
+    if (gg__is_one_of(op, identity, GG_COUNT(identity)) && gg_node_is(right, "none") && a.sort != GG__UNKNOWN)
         return gg__any_number(GG__SCALAR_BOOL);
-    if (!is_one_of(op, ops, GG_COUNT(ops))) return gg__unknown;
+    if (!gg__is_one_of(op, ops, GG_COUNT(ops))) return gg__unknown;
     gg__vagueness vague; /* `x.dtype == torch.float16`: one or the other, and Python's to ask */
     bool dtypes = gg__dtype_named(s, gg__child(node, 0), &vague).len && gg__dtype_named(s, right, &vague).len;
     if (dtypes && op.len == 2 && op.ptr[1] == '=' && (op.ptr[0] == '=' || op.ptr[0] == '!'))

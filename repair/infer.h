@@ -18,7 +18,9 @@ gg__meta gg__constant(gg__sort sort, double value); /* … and whenever */
 bool gg__is_number(gg__meta m);
 bool gg__is_bool(gg_str dtype);
 bool gg__is_integer(gg_str dtype);
-int64_t gg__elements(gg__meta x); /* -1 when not known */
+bool gg__same_shape(gg__meta a, gg__meta b); /* for certain */
+int64_t gg__elements(gg__meta x);            /* -1 when not known */
+#define GG__MOST_ELEMENTS 0x1p47             /* no tensor has more */
 
 /* ---- promote.c: what two values give -------------------------------------------------------------------------------- */
 gg__meta gg__elementwise(gg__meta a, gg__meta b); /* broadcast and promoted, as torch's operations of two tensors */

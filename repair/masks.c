@@ -1,6 +1,8 @@
 /* Elements chosen by a boolean mask.  See masks.h. */
 #include "repair/masks.h"
 
+#include "repair/infer.h"
+
 static bool is_mask_of(gg__meta mask, gg__meta base) {
     if (base.sort != GG__TENSOR || mask.sort != GG__TENSOR || !gg_str_is(mask.dtype, "torch.bool")) return false;
     if (mask.rank == 0 || mask.rank > base.rank || base.vague) return false;
@@ -81,22 +83,11 @@ static const struct {
 
 static value look(gg__masked *e, TSNode node);
 
-static bool is_bool(gg_str dtype) {
-    return gg_str_is(dtype, "torch.bool");
-}
-
-static bool same_sizes(gg__meta a, gg__meta b) {
-    if (a.rank != b.rank) return false;
-    for (int32_t i = 0; i < a.rank; i++)
-        if (a.shape[i] != b.shape[i] || a.shape[i] < 0) return false;
-    return true;
-}
-
 static value of_item(gg__masked *e, const gg__item *item) {
     const gg_tree *tree = e->in->tree;
     if (ts_node_is_null(e->item.mask)) e->item = *item;
     bool alike = gg_str_equal(gg__text(tree, item->mask), gg__text(tree, e->item.mask)) &&
-                 same_sizes(item->of, e->item.of) && item->by.rank == e->item.by.rank;
+                 gg__same_shape(item->of, e->item.of) && item->by.rank == e->item.by.rank;
     return alike ? (value){.kind = ITEMS, .dtype = item->of.dtype, .affine = true} : nothing;
 }
 
@@ -110,7 +101,7 @@ static value together(value a, value b) {
     value items = a.kind == ITEMS ? a : b, other = a.kind == ITEMS ? b : a;
     if (items.kind != ITEMS || other.kind == NOTHING) return nothing;
     if (other.kind == NUMBER) {
-        bool fits = gg__is_floating(items.dtype) || (other.sort == GG__SCALAR_INT && !is_bool(items.dtype));
+        bool fits = gg__is_floating(items.dtype) || (other.sort == GG__SCALAR_INT && !gg__is_bool(items.dtype));
         return fits ? items : nothing;
     }
     if (!gg_str_equal(items.dtype, other.dtype)) return nothing;
@@ -121,7 +112,7 @@ static value together(value a, value b) {
 static value arithmetic(gg__masked *e, gg_str op, value a, value b, TSNode right) {
     value out = together(a, b);
     bool divides = gg_str_is(op, "/"), power = gg_str_is(op, "**");
-    if (out.kind != ITEMS || is_bool(out.dtype)) return nothing;
+    if (out.kind != ITEMS || gg__is_bool(out.dtype)) return nothing;
     if (gg_str_is(op, "+") || gg_str_is(op, "-")) return out;
     if (power) {
         gg_str exponent = gg__text(e->in->tree, right);
@@ -140,7 +131,7 @@ static value arithmetic(gg__masked *e, gg_str op, value a, value b, TSNode right
 static value logical(gg_str op, value a, value b) {
     value out = together(a, b);
     bool known = gg_str_is(op, "&") || gg_str_is(op, "|") || gg_str_is(op, "^");
-    return known && out.kind == ITEMS && is_bool(out.dtype) ? out : nothing;
+    return known && out.kind == ITEMS && gg__is_bool(out.dtype) ? out : nothing;
 }
 
 static value comparison(gg__masked *e, TSNode node) {
@@ -212,7 +203,7 @@ static value look(gg__masked *e, TSNode node) {
     if (gg_node_is(node, "unary_operator")) {
         value out = look(e, gg__field(node, "argument"));
         bool invert = gg_str_is(gg__text(e->in->tree, gg__field(node, "operator")), "~");
-        return is_bool(out.dtype) == invert ? out : nothing;
+        return gg__is_bool(out.dtype) == invert ? out : nothing;
     }
     if (gg_node_is(node, "comparison_operator")) return comparison(e, node);
     return gg_node_is(node, "call") ? call(e, node) : nothing;

@@ -1,25 +1,19 @@
 /* Whether a value is never below zero, as far as its operations tell.  See scalar.h. */
 #include "repair/scalar.h"
 
-static bool is_any(gg_str name, const char *const *names, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        if (gg_str_is(name, names[i])) return true;
-    return false;
-}
-
 /* Whatever their operand is. */
 static bool makes_natural(gg_str name) {
     static const char *const names[] = {"abs",    "square", "norm",  "exp",      "sigmoid",       "softmax",
                                         "relu",   "std",    "var",   "softplus", "count_nonzero", "argmax",
                                         "argmin", "isnan",  "isinf", "isfinite"};
-    return is_any(name, names, GG_COUNT(names));
+    return gg__is_one_of(name, names, GG_COUNT(names));
 }
 
 /* Not below zero when their operand is not. */
 static bool keeps_natural(gg_str name) {
     static const char *const names[] = {"sum",   "mean",   "max",        "min",  "amax",    "amin",   "sqrt", "clone",
                                         "float", "double", "contiguous", "view", "reshape", "detach", "round"};
-    return is_any(name, names, GG_COUNT(names));
+    return gg__is_one_of(name, names, GG_COUNT(names));
 }
 
 static bool call_is_natural(const gg_rule_input *in, TSNode node) {

@@ -9,8 +9,7 @@
 #include <math.h>
 
 enum { MAX_DEPTH = 24 };
-static const double slack = 1.01;        /* what rounding adds, in half precision too */
-static const double most_items = 0x1p47; /* no tensor has more elements */
+static const double slack = 1.01; /* what rounding adds, in half precision too */
 
 typedef struct ranging {
     const gg_rule_input *in;
@@ -91,12 +90,6 @@ static bool of_operator(ranging *r, TSNode node, gg__range *out) {
     return true;
 }
 
-static bool is_any(gg_str name, const char *const *names, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        if (gg_str_is(name, names[i])) return true;
-    return false;
-}
-
 /* clamp(x, low, high), also by name */
 static bool of_clamp(const gg_rule_input *in, TSNode arguments, uint32_t from, gg__range *range) {
     static const char *const names[] = {"min", "max"};
@@ -152,18 +145,18 @@ static bool of_call(ranging *r, TSNode node, gg__range *out) {
     if (gg__child_count(arguments) < from) return false;
     TSNode x = module ? gg__child(arguments, 0) : object;
     gg__range a;
-    if (is_any(name, extremes, GG_COUNT(extremes))) return of_extremes(r, arguments, from, x, out);
+    if (gg__is_one_of(name, extremes, GG_COUNT(extremes))) return of_extremes(r, arguments, from, x, out);
     if (gg__infer(r->in, x).sort != GG__TENSOR) return false; /* a function or a module by that name */
-    if (is_any(name, counted, GG_COUNT(counted))) {
-        *out = (gg__range){0, most_items};
+    if (gg__is_one_of(name, counted, GG_COUNT(counted))) {
+        *out = (gg__range){0, GG__MOST_ELEMENTS};
         return true;
     }
     if (!range_of(r, x, &a)) return false;
     *out = a;
-    if (is_any(name, same, GG_COUNT(same))) return true;
-    if (is_any(name, rounded, GG_COUNT(rounded)))
+    if (gg__is_one_of(name, same, GG_COUNT(same))) return true;
+    if (gg__is_one_of(name, rounded, GG_COUNT(rounded)))
         *out = (gg__range){floor(a.low), ceil(a.high)};
-    else if (is_any(name, one, GG_COUNT(one)))
+    else if (gg__is_one_of(name, one, GG_COUNT(one)))
         *out = (gg__range){0, 1};
     else if (gg_str_is(name, "tanh"))
         *out = (gg__range){-1, 1};
@@ -173,7 +166,7 @@ static bool of_call(ranging *r, TSNode node, gg__range *out) {
         *out = (gg__range){a.low <= 0 && a.high >= 0 ? 0 : fmin(fabs(a.low), fabs(a.high)), fmax(-a.low, a.high)};
     else if (gg_str_is(name,
                        "sum")) /* each addition rounds; a sum that is 2 ** 25 times its terms gets no larger by one */
-        *out = (gg__range){fmin(0, a.low * most_items * 4), fmax(0, a.high * most_items * 4)};
+        *out = (gg__range){fmin(0, a.low * GG__MOST_ELEMENTS * 4), fmax(0, a.high * GG__MOST_ELEMENTS * 4)};
     else
         return (gg_str_is(name, "clamp") || gg_str_is(name, "clip")) && of_clamp(r->in, arguments, from, out);
     return true;
@@ -204,18 +197,11 @@ static bool find_binding(TSNode node, void *data) {
     return true;
 }
 
-/* In a function inside, which may be called whenever. */
-static bool is_within(TSNode node, TSNode function) {
-    for (TSNode at = node; !ts_node_eq(at, function); at = gg__parent(at))
-        if (gg_node_is(at, "function_definition") || gg_node_is(at, "lambda")) return true;
-    return false;
-}
-
 static bool find_disturbance(TSNode node, void *data) {
     binding *b = data;
     uint32_t at = ts_node_start_byte(node);
     if (gg_node_is(node, "identifier") && gg_str_equal(gg__text(b->tree, node), b->name) &&
-        is_within(node, b->function))
+        gg__is_in_inner_function(node, b->function))
         b->disturbed = true;
     if (!gg_node_is(node, "identifier") || at < b->after.start || at >= b->after.end) return true;
     TSNode parent = gg__parent(node);

@@ -12,9 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_DIGITS = 15 };            /* of a literal: a double holds it */
-static const double exact = 0x1p53;  /* a double holds every integer up to here */
-static const double memory = 0x1p47; /* no tensor has more elements */
+enum { MAX_DIGITS = 15 };           /* of a literal: a double holds it */
+static const double exact = 0x1p53; /* a double holds every integer up to here */
 
 /* Bits of an integer dtype that are for its value; 0 when it is none. */
 static int bits_of(gg_str dtype) {
@@ -64,7 +63,7 @@ gg__scalar gg__scalar_of(const gg_rule_input *in, gg__meta m, TSNode value) {
         s.sort = GG__SCALAR_INT;
         if (bits < 63) s.magnitude = (double)(UINT64_C(1) << bits);
         if (is_counting(in, gg__strip_parentheses(value))) {
-            s.magnitude = memory;
+            s.magnitude = GG__MOST_ELEMENTS;
             s.natural = true;
         }
     } else if (gg__is_floating(m.dtype)) {

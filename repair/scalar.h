@@ -97,7 +97,6 @@ gg_str gg__tensor_text(const gg_rule_input *in, const gg__extraction *e, gg__wid
                        gg_arena *arena);
 /* Is it `locals` or another function that sees all names, being called? */
 bool gg__watches_names(const gg_tree *tree, TSNode identifier);
-bool gg__is_member_name(TSNode identifier); /* `x.name`, `f(name=…)`: no variable */
 bool gg__facts_on_cpu(const gg_rule_input *in);
 /* Is the value of the expression never below zero, as far as its operations tell?  NaN is allowed. */
 bool gg__is_natural(const gg_rule_input *in, TSNode node);

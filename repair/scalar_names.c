@@ -1,12 +1,6 @@
 /* Numbers taken out of tensors: the names they are assigned to.  See scalar.h. */
 #include "repair/scalar.h"
 
-bool gg__is_member_name(TSNode identifier) {
-    TSNode parent = gg__parent(identifier);
-    return (gg_node_is(parent, "attribute") && ts_node_eq(gg__field(parent, "attribute"), identifier)) ||
-           (gg_node_is(parent, "keyword_argument") && ts_node_eq(gg__field(parent, "name"), identifier));
-}
-
 /* ---- tracking ------------------------------------------------------------------------------------------------------------------- */
 
 bool gg__watches_names(const gg_tree *tree, TSNode identifier) {

@@ -63,6 +63,12 @@ static bool does_not_bind(TSNode node, void *data) {
     return !is_the_name(search, node) || !gg__is_binding(node);
 }
 
+bool gg__is_member_name(TSNode identifier) {
+    TSNode parent = gg__parent(identifier);
+    return (gg_node_is(parent, "attribute") && ts_node_eq(gg__field(parent, "attribute"), identifier)) ||
+           (gg_node_is(parent, "keyword_argument") && ts_node_eq(gg__field(parent, "name"), identifier));
+}
+
 bool gg__binds(const gg_tree *tree, TSNode scope, gg_str name) {
     name_search search = {.tree = tree, .name = name};
     return !ts_node_is_null(scope) && !gg__visit(scope, does_not_bind, &search);

@@ -114,15 +114,9 @@ void gg__settle(gg__select *s, gg__binding *b, const char *suffix) {
     b->pending = false;
 }
 
-static bool is_name_only(TSNode identifier) {
-    TSNode parent = gg__parent(identifier);
-    return (gg_node_is(parent, "attribute") && ts_node_eq(gg__field(parent, "attribute"), identifier)) ||
-           (gg_node_is(parent, "keyword_argument") && ts_node_eq(gg__field(parent, "name"), identifier));
-}
-
 static bool note_read(TSNode node, void *data) {
     writing *w = data;
-    if (!gg_node_is(node, "identifier") || is_name_only(node)) return true;
+    if (!gg_node_is(node, "identifier") || gg__is_member_name(node)) return true;
     gg_str name = gg__text(w->s->in->tree, node);
     gg__binding *b = find(w->arm, name);
     w->reads |= b ? b->reads : gg__outer(w->s, name);
@@ -132,7 +126,7 @@ static bool note_read(TSNode node, void *data) {
 
 static bool write_name(TSNode node, void *data) {
     writing *w = data;
-    if (!gg_node_is(node, "identifier") || is_name_only(node)) return true;
+    if (!gg_node_is(node, "identifier") || gg__is_member_name(node)) return true;
     const gg__binding *b = find(w->arm, gg__text(w->s->in->tree, node));
     if (b == NULL) return true;
     gg_str all = gg_text_bytes(gg_tree_text(w->s->in->tree));

@@ -31,6 +31,18 @@ TSNode gg__statement(TSNode node) {
     return node;
 }
 
+bool gg__is_one_of(gg_str text, const char *const *words, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (gg_str_is(text, words[i])) return true;
+    return false;
+}
+
+bool gg__is_in_inner_function(TSNode node, TSNode scope) {
+    for (TSNode at = node; !ts_node_is_null(at) && !ts_node_eq(at, scope); at = gg__parent(at))
+        if (gg_node_is(at, "function_definition") || gg_node_is(at, "lambda")) return true;
+    return false;
+}
+
 TSNode gg__function(TSNode node) {
     for (TSNode at = node; !ts_node_is_null(at); at = gg__parent(at)) {
         if (gg_node_is(at, "function_definition") || gg_node_is(at, "lambda")) return at;

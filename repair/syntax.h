@@ -26,7 +26,11 @@ bool gg__starts_line(const gg_tree *tree, uint32_t offset);
 gg_str gg__indent_unit(const gg_tree *tree);
 gg_str gg__newline(const gg_tree *tree); /* "\n" or "\r\n", as the file has it */
 
+bool gg__is_in_inner_function(TSNode node, TSNode scope); /* of one inside the scope, which may be called whenever */
+bool gg__is_one_of(gg_str text, const char *const *words, size_t count);
+
 /* ---- names (scope.c) ------------------------------------------------------------------------------------------------ */
+bool gg__is_member_name(TSNode identifier); /* `x.name`, `f(name=…)`: no variable */
 /* Is this identifier a place where its name is bound (or unbound, or declared global)? */
 bool gg__is_binding(TSNode identifier);
 bool gg__binds(const gg_tree *tree, TSNode scope, gg_str name); /* anywhere inside, nested functions too */

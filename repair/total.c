@@ -17,12 +17,6 @@ bool gg__is_clock(const gg_tree *tree, TSNode call) {
     return false;
 }
 
-static bool is_any(gg_str word, const char *const *list, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        if (gg_str_is(word, list[i])) return true;
-    return false;
-}
-
 static bool is_tensor(const gg_rule_input *in, TSNode node) {
     return gg__infer(in, node).sort == GG__TENSOR;
 }
@@ -105,7 +99,7 @@ static bool method_is_total(const gg_rule_input *in, TSNode function) {
     gg_str name = gg__text(in->tree, gg__field(function, "attribute"));
     TSNode object = gg__field(function, "object");
     if (gg_str_is(name, "item")) return has_one_element(in, object);
-    return is_any(name, readers, GG_COUNT(readers)) && is_tensor(in, object);
+    return gg__is_one_of(name, readers, GG_COUNT(readers)) && is_tensor(in, object);
 }
 
 static bool call_is_total(const gg_rule_input *in, TSNode node, int depth) {
@@ -151,12 +145,12 @@ static bool is_total(const gg_rule_input *in, TSNode node, int depth) {
     node = gg__strip_parentheses(node);
     if (ts_node_is_null(node) || depth > MAX_DEPTH) return false;
     gg_str type = gg_str_from(ts_node_type(node));
-    if (is_any(type, literals, GG_COUNT(literals)) || gg__infer(in, node).sort != GG__UNKNOWN) return true;
-    if (is_any(type, displays, GG_COUNT(displays))) return are_total(in, node, depth + 1);
+    if (gg__is_one_of(type, literals, GG_COUNT(literals)) || gg__infer(in, node).sort != GG__UNKNOWN) return true;
+    if (gg__is_one_of(type, displays, GG_COUNT(displays))) return are_total(in, node, depth + 1);
     if (gg_node_is(node, "interpolation")) return interpolation_is_total(in, node, depth + 1);
     if (gg_node_is(node, "call")) return call_is_total(in, node, depth + 1);
     if (gg_node_is(node, "attribute"))
-        return is_any(gg__text(in->tree, gg__field(node, "attribute")), attributes, GG_COUNT(attributes)) &&
+        return gg__is_one_of(gg__text(in->tree, gg__field(node, "attribute")), attributes, GG_COUNT(attributes)) &&
                is_tensor(in, gg__field(node, "object"));
     if (gg_node_is(node, "identifier")) {
         TSNode value = value_of(in, node);

@@ -11,14 +11,6 @@ typedef struct branch {
     enum { EXPRESSION, ASSIGN, RETURN } form;
 } branch;
 
-static TSNode assignment_of(TSNode statement) {
-    if (!gg_node_is(statement, "expression_statement") || gg__child_count(statement) != 1) return (TSNode){0};
-    TSNode assignment = gg__child(statement, 0);
-    bool simple = gg_node_is(assignment, "assignment") && gg_node_is(gg__field(assignment, "left"), "identifier") &&
-                  ts_node_is_null(gg__field(assignment, "type")) && !ts_node_is_null(gg__field(assignment, "right"));
-    return simple ? assignment : (TSNode){0};
-}
-
 /* The value of `return value`; null when there is none. */
 static TSNode returned(TSNode statement) {
     if (!gg_node_is(statement, "return_statement") || gg__child_count(statement) != 1) return (TSNode){0};
@@ -34,7 +26,7 @@ static bool selectable(const gg_rule_input *in, TSNode condition, TSNode a, TSNo
 }
 
 static bool match_assign(const gg_rule_input *in, TSNode statement, branch *b) {
-    TSNode yes = assignment_of(gg__only_statement(b->yes));
+    TSNode yes = gg__assignment(gg__only_statement(b->yes));
     if (ts_node_is_null(yes)) return false;
     gg_str name = gg__text(in->tree, gg__field(yes, "left"));
     b->form = ASSIGN;
@@ -44,7 +36,7 @@ static bool match_assign(const gg_rule_input *in, TSNode statement, branch *b) {
         return gg__bound_before(in->tree, statement, name) &&
                selectable(in, b->condition, gg__field(yes, "right"), left);
     }
-    TSNode no = assignment_of(gg__only_statement(b->no));
+    TSNode no = gg__assignment(gg__only_statement(b->no));
     if (ts_node_is_null(no) || !gg_str_equal(gg__text(in->tree, gg__field(no, "left")), name)) return false;
     if (gg__arms_alias_shows(in, statement, gg__field(yes, "right"), gg__field(no, "right"), name)) return false;
     return selectable(in, b->condition, gg__field(yes, "right"), gg__field(no, "right"));
@@ -137,12 +129,12 @@ static int edit(const gg_rule_input *in, const gg_rule_match *match, gg_arena *a
     gg_str head = GG_STR_NULL, otherwise;
     gg_span span = replaced(node, &b);
     if (b.form == ASSIGN) {
-        TSNode assignment = assignment_of(gg__only_statement(b.yes));
+        TSNode assignment = gg__assignment(gg__only_statement(b.yes));
         gg_str name = gg__text(in->tree, gg__field(assignment, "left"));
         yes = gg__field(assignment, "right");
         head = gg_arena_printf(arena, "%.*s = ", GG_STR_ARG(name));
         no = ts_node_is_null(b.no) ? gg__field(assignment, "left")
-                                   : gg__field(assignment_of(gg__only_statement(b.no)), "right");
+                                   : gg__field(gg__assignment(gg__only_statement(b.no)), "right");
         otherwise = plain(in->tree, no);
         out->copies = gg__arms_are_copies(in, node, yes, no, name);
     } else if (b.form == RETURN) {

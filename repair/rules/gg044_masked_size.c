@@ -12,8 +12,6 @@ typedef struct sized {
     bool unique;
 } sized;
 
-static const double most = 0x1p47; /* elements of a tensor */
-
 static bool count_of(const gg_rule_input *in, TSNode node, sized *out) {
     out->counted = node;
     if (ts_node_is_null(node)) return false;
@@ -80,7 +78,7 @@ static bool is_size(const gg_rule_input *in, TSNode node, sized *out) {
 
 /* All uses of the number, first asked, then settled (scalar.c says how). */
 static bool take(const gg_rule_input *in, const sized *s, gg__widening *widening, gg_arena *arena, gg_edits *edits) {
-    gg__scalar scalar = {.sort = GG__SCALAR_INT, .magnitude = most, .natural = true};
+    gg__scalar scalar = {.sort = GG__SCALAR_INT, .magnitude = GG__MOST_ELEMENTS, .natural = true};
     *widening = GG__AS_IS;
     for (int round = 0; round < 2; round++) {
         gg__scalar_uses uses;

@@ -97,13 +97,11 @@ static bool is_index(const rows_index *x, TSNode name) {
 static bool collect_use(TSNode node, void *data) {
     rows_index *x = data;
     if (!gg_node_is(node, "identifier") || !gg_str_equal(gg__text(x->in.tree, node), x->name)) return true;
-    TSNode statement = gg__statement(node), parent = gg__parent(node);
+    TSNode statement = gg__statement(node);
     if (ts_node_eq(statement, x->statement) &&
         ts_node_start_byte(node) < ts_node_end_byte(gg__field(x->assignment, "left")))
         return true;
-    bool named = (gg_node_is(parent, "attribute") && ts_node_eq(gg__field(parent, "attribute"), node)) ||
-                 (gg_node_is(parent, "keyword_argument") && ts_node_eq(gg__field(parent, "name"), node));
-    if (named) return true;
+    if (gg__is_member_name(node)) return true;
     x->plain = ts_node_eq(gg__parent(statement), gg__parent(x->statement)) &&
                ts_node_start_byte(statement) > ts_node_start_byte(x->statement) && is_index(x, node);
     bool again = x->use_count && ts_node_eq(x->uses[x->use_count - 1], statement);

@@ -207,12 +207,8 @@ static bool list_is_own(region *r, TSNode node) {
 
 static bool visit(TSNode node, void *data) {
     region *r = data;
-    if (!gg_node_is(node, "identifier")) return true;
+    if (!gg_node_is(node, "identifier") || gg__is_member_name(node)) return true;
     gg_str text = gg__text(r->in->tree, node);
-    TSNode parent = gg__parent(node);
-    if ((gg_node_is(parent, "attribute") && ts_node_eq(gg__field(parent, "attribute"), node)) ||
-        (gg_node_is(parent, "keyword_argument") && ts_node_eq(gg__field(parent, "name"), node)))
-        return true;
     bool ours = ts_node_eq(gg__function(node), r->function);
     if (gg_str_equal(text, r->s->list)) return ours && list_is_own(r, node);
     if (!gg_str_equal(text, gg__text(r->in->tree, r->s->tensor))) return true;

@@ -89,10 +89,7 @@ static bool is_steady(TSNode node, void *data) {
     for (size_t i = 0; i < GG_COUNT(refused); i++)
         if (gg_node_is(node, refused[i])) return false;
     TSNode parent = gg__parent(node);
-    if (!gg_node_is(node, "identifier") ||
-        (gg_node_is(parent, "attribute") && ts_node_eq(gg__field(parent, "attribute"), node)) ||
-        (gg_node_is(parent, "keyword_argument") && ts_node_eq(gg__field(parent, "name"), node)))
-        return true;
+    if (!gg_node_is(node, "identifier") || gg__is_member_name(node)) return true;
     gg_str name = gg__text(tree, node);
     if (gg_str_equal(name, c->owner))
         return own_attribute(c, parent).len && is_plain(fact_of(c->in, gg__text(tree, parent)));

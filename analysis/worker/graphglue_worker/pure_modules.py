@@ -65,11 +65,7 @@ def _is_plain(module: nn.Module) -> bool:
     """Does calling it run its class's ``forward`` and nothing else?"""
     own = module.__dict__
     hooked = any(own.get(name) for name in _HOOKS) or any(getattr(module_globals, name, None) for name in _GLOBAL_HOOKS)
-    return (
-        not hooked
-        and "forward" not in own
-        and "_compiled_call_impl" not in {k for k, v in own.items() if v is not None}
-    )
+    return not hooked and "forward" not in own and own.get("_compiled_call_impl") is None
 
 
 def _with_parameters(module: nn.Module, step: Step) -> Step | None:
