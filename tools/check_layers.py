@@ -12,11 +12,12 @@ ALLOWED = {
     "analysis": {"base"},
     "analysis/worker": set(),
     "repair": {"base", "analysis"},
-    "server": {"base", "protocol", "analysis", "repair"},
+    "repair/llm": {"base", "analysis", "repair"},
+    "server": {"base", "protocol", "analysis", "repair", "repair/llm"},
 }
 EXTERNAL = {
-    "jansson.h": {"protocol", "analysis", "repair", "server"},
-    "tree_sitter/api.h": {"analysis", "repair", "server"},
+    "jansson.h": {"protocol", "analysis", "repair", "repair/llm", "server"},
+    "tree_sitter/api.h": {"analysis", "repair", "repair/llm", "server"},
     "xxhash.h": {"analysis", "server"},
     "uv.h": {"server"},
     "nettle/base16.h": {"server"},
@@ -28,7 +29,8 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+[<"]([^>"]+)[>"]', re.MULTILINE)
 
 
 def folder_of(path: str) -> str:
-    return "analysis/worker" if path.startswith("analysis/worker/") else path.split("/")[0]
+    below = next((folder for folder in ("analysis/worker", "repair/llm") if path.startswith(f"{folder}/")), None)
+    return below or path.split("/")[0]
 
 
 def problems(path: str, text: str) -> list[str]:
@@ -38,11 +40,12 @@ def problems(path: str, text: str) -> list[str]:
     for name in INCLUDE.findall(text):
         target = folder_of(name)
         if target in ALLOWED and "/" in name and target != here:
-            public = name == f"{target}/gg_{target}.h"
+            header = f"{target}/gg_{target.rsplit('/', 1)[-1]}.h"
+            public = name == header
             if target not in ALLOWED[here]:
                 found.append(f"{path}: {here}/ may not include {name}")
             elif not public:
-                found.append(f"{path}: {name} is private to {target}/ (include {target}/gg_{target}.h)")
+                found.append(f"{path}: {name} is private to {target}/ (include {header})")
         if name in EXTERNAL and here not in EXTERNAL[name]:
             found.append(f"{path}: {here}/ may not include <{name}>")
     return found
