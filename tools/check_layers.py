@@ -20,6 +20,7 @@ EXTERNAL = {
     "tree_sitter/api.h": {"analysis", "repair", "repair/llm", "server"},
     "xxhash.h": {"analysis", "server"},
     "uv.h": {"server"},
+    "curl/curl.h": {"server"},
     "nettle/base16.h": {"server"},
     "nettle/sha2.h": {"server"},
     "toml++/toml.h": {"server"},
