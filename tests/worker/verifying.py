@@ -26,7 +26,7 @@ class Case:
     copies: bool = False  # the rule says that an arm may be a tensor that others hold
 
 
-def verify(worker: Any, folder: Path, case: Case) -> dict[str, Any]:
+def verify(worker: Any, folder: Path, case: Case, **request: Any) -> dict[str, Any]:
     """The verdict of the worker."""
     file = str(folder / "program.py")
     tail = TAIL.format(entry=case.entry, args=case.args)
@@ -38,6 +38,7 @@ def verify(worker: Any, folder: Path, case: Case) -> dict[str, Any]:
         safety=case.safety,
         copies=case.copies,
         deadline_ms=120_000,
+        **request,
     )
     frames = list(worker.frames(job, 240))
     assert not Path(file).exists()

@@ -21,6 +21,7 @@ COMPARED = (
     "random state",
     "exceptions",
 )
+SLOWER_TIMES, SLOWER_S = 10, 0.5  # than the original, a call of code that the user did not write
 _QUIET = ("effects", "opaque")  # what is said under the compiler, and which exception, is waived
 Found = tuple[str, str]  # words, and what it makes of the outputs: "close", "different" or "error"
 
@@ -35,15 +36,22 @@ def refusal(reason: str) -> dict[str, Any]:
 
 
 def judge(
-    before: list[Side], after: list[Side], safety: str, lines: cascade.Lines, copies: bool = False
+    before: list[Side],
+    after: list[Side],
+    safety: str,
+    lines: cascade.Lines,
+    copies: bool = False,
+    guarded: bool = False,
 ) -> dict[str, Any]:
-    """The verdict.  `copies`: the rule says that a result may be a new tensor where the original gives back one that others hold."""
+    """The verdict.  `copies`: the rule says that a result may be a new tensor where the original gives back one that others hold.
+    `guarded`: the edited code is not the user's."""
     reasons: list[str] = []
     closeness: set[str] = set()
     if [s.entry["name"] for s in before] != [s.entry["name"] for s in after]:
         reasons.append("the entries of the file changed")
     pairs = list(zip(before, after, strict=False))
     for a, b in pairs:
+        reasons += [f"{a.entry['name']}: {r}" for r in (_unfair(a, b) if guarded else ())]
         for reason, outputs in _compare_sides(a, b, safety, copies):
             reasons.append(f"{a.entry['name']}: {reason}")
             closeness.add(outputs)
@@ -69,7 +77,7 @@ def judge(
         **totals,
         "breaks_to_light": to_light,
         "copies": copies,
-        "compared": _compared(before, safety),
+        "compared": _compared(before, safety) + ["what is torch's, Python's and the worker's own"] * guarded,
         "reasons": list(dict.fromkeys(reasons))[:16],
         "entries": [
             {"name": a.entry["name"], "before": a.entry, "after": b.entry, "glued": _glued(b, safety)} for a, b in pairs
@@ -85,6 +93,17 @@ def _worse(a: dict[str, Any], b: dict[str, Any], lines: cascade.Lines) -> Iterat
         yield f"a new graph break appears: {gb_id} in {function}"
     if b["graphs"] > a["graphs"] > 0 and not found.uncovered:
         yield f"the number of graphs rises from {a['graphs']} to {b['graphs']}"
+
+
+def _unfair(a: Side, b: Side) -> Iterator[str]:
+    """What a right result does not excuse."""
+    names = sorted(b.tampered - a.tampered)
+    if names:
+        yield f"the edited code changes {', '.join(names[:4])}{' …' if names[4:] else ''}, which is not its own"
+    times = [(a.eager[p].seconds, b.eager[p].seconds) for p in a.eager.keys() & b.eager.keys() - observe.UNUSUAL]
+    if times and all(y > SLOWER_S + SLOWER_TIMES * x for x, y in times):
+        x, y = min(times, key=lambda both: both[1])
+        yield f"the edited code takes {y:.1f} s a call, the original {x:.1f} s"
 
 
 def _glued(side: Side, safety: str) -> bool:

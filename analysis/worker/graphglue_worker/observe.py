@@ -72,6 +72,7 @@ class Run:
     printed: list[str] = field(default_factory=list)
     ended: bool = True
     graphs: int = 0  # compiled in this call
+    seconds: float = 0.0  # that the call took
 
 
 @dataclass
@@ -337,6 +338,7 @@ def _observe(call: Call, plan: str, seed: int, compiled: Compiled | None, limit:
     run, seen = Run(plan), snapshot.Run()
     owner, graphs = _owner(call.fn), len(compiled.counter.ops) if compiled else 0
     inputs.seed_all(seed)
+    begun = time.monotonic()
     with _Effects() as effects, capture.grad_mode(call), warnings.catch_warnings():
         warnings.simplefilter("always")
         try:
@@ -353,6 +355,7 @@ def _observe(call: Call, plan: str, seed: int, compiled: Compiled | None, limit:
             run.error = ("MemoryError", "")
         except (Exception, SystemExit) as e:  # noqa: BLE001 - user code
             _failed(run, e)
+    run.seconds = time.monotonic() - begun
     run.graphs = len(compiled.counter.ops) - graphs if compiled else 0
     run.printed = [_ADDRESS.sub("0x…", line) for line in effects.lines]
     run.inputs = snapshot.take((call.args, call.kwargs), seen)
@@ -482,9 +485,9 @@ def gradients(entry: Entry, plan: Plan, flip: bool = False) -> Gradients:
     )
 
 
-def eager(entry: Entry) -> Iterator[Run | Gradients]:
-    """What needs no compiler: the calls, one more in the other mode, and gradients."""
-    yield from measure(entry)
+def eager(entry: Entry, more: tuple[Plan, ...] = ()) -> Iterator[Run | Gradients]:
+    """What needs no compiler: the calls (on `more` input sets, too), one more in the other mode, and gradients."""
+    yield from measure(entry, None, (*PLANS, *more, *MORE_ROWS, LONGER))
     other = _in_the_other_mode(entry)
     if other is not None:
         yield other

@@ -14,6 +14,7 @@ What is observed of a call is in ``observe``, what counts as the same in ``compa
 
 import contextlib
 import os
+import secrets
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -28,6 +29,7 @@ from graphglue_worker import (
     judge,
     observe,
     overlay,
+    tampering,
     users_compile,
     wire,
 )
@@ -35,6 +37,7 @@ from graphglue_worker.inputs import Entry
 from graphglue_worker.observe import Gradients, Run
 
 PLANS_DEADLINE_MS = 120_000
+CHANCE_SEEDS = 2  # input sets that nobody can know before
 
 
 @dataclass
@@ -47,6 +50,30 @@ class Side:
     again: dict[str, Run] = field(default_factory=dict)  # once more, in another process: the given inputs at least
     gradients: dict[str, Any] = field(default_factory=dict)
     lost: dict[str, str] = field(default_factory=dict)  # which fork was lost, and how
+    tampered: set[str] = field(default_factory=set)  # what it replaced that is not its own, where that was watched
+
+
+@dataclass
+class Guard:
+    """What is asked besides of code that the user did not write."""
+
+    plans: tuple[observe.Plan, ...]
+
+    @staticmethod
+    def new() -> "Guard":
+        seeds = [3 + secrets.randbelow(1 << 30) for _ in range(CHANCE_SEEDS)]
+        return Guard(tuple(observe.Plan(f"inputs from seed {seed}", seed) for seed in seeds))
+
+
+@dataclass
+class Tampered:
+    names: set[str]
+
+
+def _watched(items: Iterator[Any], watch: tampering.Watch | None) -> Iterator[Any]:
+    yield from items
+    if watch is not None:
+        yield Tampered(watch.changes())
 
 
 def _compiled(entry: Entry, plans: tuple[observe.Plan, ...]) -> Iterator[Any]:
@@ -58,14 +85,17 @@ def _compiled(entry: Entry, plans: tuple[observe.Plan, ...]) -> Iterator[Any]:
             yield compiled.outcome or capture.Outcome(error=run.described)
 
 
-def _measure(entry: Entry, original: bool, deadline_ms: int) -> Side:
+def _measure(
+    entry: Entry, original: bool, deadline_ms: int, guard: Guard | None, watch: tampering.Watch | None
+) -> Side:
     if entry.make is None:
         return Side(capture.told(capture.blank(entry)))
     deadline = forks.Deadline(deadline_ms)
-    plans = observe.PLANS if original else (*observe.PLANS, *observe.MORE_ROWS)
+    chance = guard.plans if guard else ()
+    plans = (*observe.PLANS, *chance) if original else (*observe.PLANS, *chance, *observe.MORE_ROWS)
     forked = {
-        "compiled": forks.Stream(lambda: _compiled(entry, plans), quiet=True),
-        "eager": forks.Stream(lambda: observe.eager(entry), quiet=True),
+        "compiled": forks.Stream(lambda: _watched(_compiled(entry, plans), watch), quiet=True),
+        "eager": forks.Stream(lambda: _watched(observe.eager(entry, chance), watch), quiet=True),
     }
     if original:
         forked["again"] = forks.Stream(lambda: observe.again(entry), quiet=True)
@@ -81,6 +111,7 @@ def _measure(entry: Entry, original: bool, deadline_ms: int) -> Side:
         # where the original does not run with gradients, nothing is asked of them
         {g.plan: g.of for g in results["eager"] if isinstance(g, Gradients) and not (original and g.raised)},
         {name: lost.message for name, (_, lost) in found.items() if lost},
+        {name for items in results.values() for x in items if isinstance(x, Tampered) for name in x.names},
     )
     lost = {name: lost for name, (_, lost) in found.items() if lost}
     side.entry = capture.told(_entry(entry, side, outcome, lost))
@@ -159,10 +190,11 @@ def _each(
     files: dict[str, str],
     request: dict[str, Any],
     plans: dict[str, Any],
-    measured: Callable[[Entry, int], Any],
+    measured: Callable[[Entry, int, tampering.Watch | None], Any],
 ) -> Iterator[Any]:
     """What is measured of all entries of one side; a text when the file cannot be imported."""
     observe.start()
+    watch = tampering.Watch() if request.get("sandbox") is True else None
     overlay.install(files)
     users_compile.replace()
     wanted = request.get("entries")
@@ -170,7 +202,7 @@ def _each(
     try:
         for entry in inputs.load(file, bool(request.get("train")), plans, fixed=True):
             if wanted is None or entry.name in wanted:
-                yield measured(entry, deadline_ms)
+                yield measured(entry, deadline_ms, watch)
                 with contextlib.suppress(wire.ChannelLost):  # the deadline is that of one entry
                     wire.report({"op": "progress", "message": entry.name})
     except inputs.ImportFailure as e:
@@ -199,9 +231,14 @@ def run(
             send({"op": "plan", "name": name, "plan": plan})
     # The job's own deadline ends both: theirs are by entry.
     deadline = forks.Deadline(1 << 31)
+    guard = Guard.new() if request.get("sandbox") is True else None
     streams = [
-        forks.Stream(lambda: _each(file, original, request, plans, lambda entry, ms: _measure(entry, True, ms))),
-        forks.Stream(lambda: _each(file, edited, request, plans, lambda entry, ms: _measure(entry, False, ms))),
+        forks.Stream(
+            lambda: _each(file, original, request, plans, lambda e, ms, watch: _measure(e, True, ms, guard, watch))
+        ),
+        forks.Stream(
+            lambda: _each(file, edited, request, plans, lambda e, ms, watch: _measure(e, False, ms, guard, watch))
+        ),
     ]
     sides: list[list[Side]] = []
     for name, stream in zip(("original", "edited"), streams, strict=True):
@@ -214,7 +251,7 @@ def run(
     if asked:
         only = {**request, "entries": sorted(asked)}
         stream = forks.Stream(
-            lambda: _each(file, original, only, plans, lambda e, ms: (e.name, _compiled_for_sizes(e, ms)))
+            lambda: _each(file, original, only, plans, lambda e, ms, _: (e.name, _compiled_for_sizes(e, ms)))
         )
         found = dict(x for x in stream.collect(deadline)[0] if isinstance(x, tuple))
         for side in sides[0]:
@@ -223,6 +260,8 @@ def run(
     send(
         {
             "op": "verdict",
-            "verdict": judge.judge(*sides, request.get("safety") or "exact", changed, request.get("copies") is True),
+            "verdict": judge.judge(
+                *sides, request.get("safety") or "exact", changed, request.get("copies") is True, guard is not None
+            ),
         }
     )
