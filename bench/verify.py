@@ -2,11 +2,13 @@
 
     python bench/verify.py [--rounds 10] [--support build/release/bin] [--python PYTHON]
 
-Every round is one `verify` request to a warm worker, from the request until the verdict; the text differs in a number from round to round, as in
-bench/capture.py.  A capture of the same file is measured beside it.
+Every round is one `verify` request to a warm worker, from the request until the edit held on the first input sets, and until the verdict, which other
+sizes and gradients come before; the text differs in a number from round to round, as in bench/capture.py.  Beside it: a capture of the same
+file, and bare Dynamo on it in a warm process that forks (bench/capture.py).
 """
 
 import argparse
+import statistics
 import sys
 import tempfile
 from pathlib import Path
@@ -58,7 +60,10 @@ def main() -> int:
         print(f"{capture.machine()}; torch {worker.torch}\n")
         print("| ms | n | min | p50 | p95 | max |\n| --- | ---: | ---: | ---: | ---: | ---: |")
         for name in ("block", "moe"):
-            times: dict[str, list[float]] = {"capture": [], "verify": []}
+            names = ("bare Dynamo, forked", "capture", "verify, until it held", "verify, until the verdict")
+            times: dict[str, list[float]] = {what: [] for what in names}
+            texts(name, 0, place / f"{name}.py")
+            bare = capture.Bare(options.python, place / f"{name}.py", True)
             for number in range(options.rounds + 1):
                 path = place / f"{name}.py"
                 text, edited = texts(name, number, path)
@@ -73,11 +78,18 @@ def main() -> int:
                 seconds, frame = found["verdict"]
                 if not frame["verdict"]["accepted"]:
                     raise RuntimeError(f"the edit of {name} was refused: {frame['verdict']}")
+                seen = (bare.capture(path)[1], captured, found["widening"][0], seconds)
                 if number:
-                    times["capture"].append(captured)
-                    times["verify"].append(seconds)
+                    for what, taken in zip(names, seen, strict=True):
+                        times[what].append(taken)
+            bare.close()
             for what, found_times in times.items():
                 print(capture.row(f"{name}, {what}", found_times))
+            for what in names[1:]:
+                ratios = [a / b for a, b in zip(times[what], times[names[0]], strict=True)]
+                print(
+                    f"| {name}, {what} / {names[0]} | {len(ratios)} | {min(ratios):.2f} | {statistics.median(ratios):.2f} | | |"
+                )
         worker.close()
     return 0
 

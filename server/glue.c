@@ -73,6 +73,7 @@ static void judge(gg_glue *glue, const char *failure) {
 static void on_frame(void *data, const char *op, const json_t *frame) {
     gg_glue *glue = data;
     if (strcmp(op, "verdict") == 0) glue->verdict = json_deep_copy(json_object_get(frame, "verdict"));
+    gg_progress_hear(glue->progress, op, frame);
     if (strcmp(op, "done") != 0) return;
     glue->waiting = false;
     const char *message = json_string_value(json_object_get(frame, "message")),

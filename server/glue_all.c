@@ -130,6 +130,7 @@ static void on_frame(void *data, const char *op, const json_t *frame) {
         json_decref(all->verdict);
         all->verdict = json_deep_copy(json_object_get(frame, "verdict"));
     }
+    gg_progress_hear(all->progress, op, frame);
     if (strcmp(op, "done") != 0) return;
     all->waiting = false;
     const char *status = json_string_value(json_object_get(frame, "status")),

@@ -83,6 +83,11 @@ void gg_progress_say(gg_progress *p, const char *message) {
     if (p->state == SHOWN) send_value(p, "report", NULL, message);
 }
 
+void gg_progress_hear(gg_progress *p, const char *op, const json_t *frame) {
+    const char *message = json_string_value(json_object_get(frame, "message"));
+    if (strcmp(op, "widening") == 0 && message) gg_progress_say(p, message);
+}
+
 void gg_progress_end(gg_progress *p) {
     if (p == NULL) return;
     if (p->state == SHOWN) send_value(p, "end", NULL, NULL);

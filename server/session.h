@@ -188,6 +188,7 @@ typedef struct gg_progress gg_progress;
 /* Shown only when the client can and the work takes over 300 ms.  on_cancel may be NULL. */
 gg_progress *gg_progress_start(gg_session *session, const char *title, void (*on_cancel)(void *data), void *data);
 void gg_progress_say(gg_progress *progress, const char *message);
+void gg_progress_hear(gg_progress *progress, const char *op, const json_t *frame); /* how far a verification is */
 void gg_progress_end(gg_progress *progress);
 void gg_progress_cancel(gg_session *session, gg_token token);
 void gg_progress_close_all(gg_session *session);

@@ -2,6 +2,7 @@
 
 import programs
 from lsprotocol import types
+from test_execute_command import execute
 
 
 async def test_a_capture_begins_and_ends(start):
@@ -20,3 +21,13 @@ async def test_not_for_a_client_without_it(start):
     uri = client.open("model.py", programs.BRANCH)
     await client.saved(uri)
     assert not client.progress_reports
+
+
+async def test_a_verification_tells_what_holds_before_the_edit_comes(start):
+    client = await start(trusted=True)
+    uri = client.open("model.py", programs.BRANCH)
+    await client.saved(uri)
+    await execute(client, "graphglue.glueAll", uri)
+    await client.until("workspace/applyEdit", lambda: client.applied)
+    said = [getattr(report, "message", None) for reports in client.progress_reports.values() for report in reports]
+    assert "holds on 8 input sets; comparing gradients and other sizes" in said

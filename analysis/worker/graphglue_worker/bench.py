@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from graphglue_worker import capture, devices, forks, inputs, overlay, users_compile, wire
+from graphglue_worker import capture, devices, forks, inputs, overlay, streams, users_compile, wire
 from graphglue_worker.inputs import Entry
 
 DEFAULT_DEADLINE_MS = 300_000
@@ -36,7 +36,7 @@ def run(request: dict[str, Any], send: Callable[[dict[str, Any]], None]) -> None
         def side(files: dict[str, str] = files, which: tuple[str, ...] = which) -> Iterator[Found]:
             return _side(file, files, request, which)
 
-        results, lost = forks.Stream(side).collect(forks.Deadline(1 << 31))  # the job's own deadline ends it
+        results, lost = streams.Stream(side).collect(forks.Deadline(1 << 31))  # the job's own deadline ends it
         if lost:
             raise RuntimeError(lost.message)
         found += results

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 import torch._dynamo
 
-from graphglue_worker import again, compare, devices, forks, hooks, records, snapshot, users_compile
+from graphglue_worker import again, compare, devices, forks, hooks, records, snapshot, streams, users_compile
 from graphglue_worker.inputs import Call, Entry, ImportFailure, _describe
 
 if TYPE_CHECKING:
@@ -216,7 +216,7 @@ def _judged(
             return {**out, "status": "timeout", "message": compiled.message}, True
     else:
         out.update(graphs=len(compiled.ops), ops=compiled.ops, breaks=compiled.breaks, recompiles=compiled.recompiles)
-    results, lost = forks.Stream(lambda: _eager_measured(entry, deadline), quiet=True).collect(deadline)
+    results, lost = streams.Stream(lambda: _eager_measured(entry, deadline), quiet=True).collect(deadline)
     if not results:
         assert lost
         status = "timeout" if lost.status == "timeout" else "crashed"

@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, BinaryIO, TypeVar
 
@@ -37,7 +37,7 @@ class Lost:
     message: str
 
 
-_NOTHING = Lost("crashed", "your code ended its process (exit code 0)")
+NOTHING = Lost("crashed", "your code ended its process (exit code 0)")
 
 
 class NotApart(Exception):
@@ -54,6 +54,14 @@ class Deadline:
     def left(self) -> float:
         """Seconds left, never negative."""
         return max(0.0, self._end - time.monotonic())
+
+    def hold(self) -> None:
+        """What is left now is left at `go_on`."""
+        self._held = self.left()
+
+    def go_on(self) -> None:
+        """The time since `hold` does not count."""
+        self._end = time.monotonic() + self._held
 
 
 # ---- a job, seen from the zygote -------------------------------------------------------------------------------------------
@@ -216,7 +224,7 @@ class Task:
             with self._read() as f:
                 return self._load(f)
         except (EOFError, pickle.UnpicklingError):
-            return _NOTHING
+            return NOTHING
         finally:
             self._end()
 
@@ -247,46 +255,6 @@ class Task:
                     os.waitpid(pid, 0)
                 except ChildProcessError:
                     pass
-
-
-class _End:
-    """Behind the last of several results."""
-
-
-def _dump_each(results: Iterator[Any], f: BinaryIO) -> None:
-    place = identity(f.fileno())
-    for result in results:  # each time user code has run, which may have closed or replaced the file
-        if identity(f.fileno()) != place:
-            os._exit(EXIT_CHANNEL)
-        pickle.dump(result, f)
-        f.flush()
-    pickle.dump(_End, f)
-
-
-class Stream(Task):
-    """Work that gives several results, one after the other.  Each is kept as soon as it is there, however the fork ends."""
-
-    def __init__(self, work: Callable[[], Iterator[Any]], quiet: bool = False) -> None:
-        """Starts the work; see `run` for `quiet` and for where it runs."""
-        self._done = None if can_fork() else list(work())
-        if self._done is None:
-            super().__init__(work, quiet, _dump_each)
-
-    def collect(self, deadline: Deadline) -> "tuple[list[Any], Lost | None]":
-        """Wait for the end, until the deadline at most.  Returns the results, and how the fork was lost when it was.  Call once."""
-        if self._done is not None:
-            return self._done, None
-        results: list[Any] = []
-        try:
-            failed = self._wait(deadline)
-            with self._read() as f:
-                while (item := pickle.load(f)) is not _End:
-                    results.append(item)
-            return results, failed
-        except (EOFError, pickle.UnpicklingError):
-            return results, failed or _NOTHING
-        finally:
-            self._end()
 
 
 def lost(wait_status: int) -> Lost:

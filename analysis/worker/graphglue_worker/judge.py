@@ -180,6 +180,8 @@ def _compare_sides(a: Side, b: Side, safety: str, copies: bool) -> Iterator[Foun
         if plan in b.gradients:
             for words, outputs in _compare_gradients(gradients, b.gradients[plan]):
                 yield f"on {plan}: {words}", outputs
+        elif "eager" in b.lost:
+            yield f"gradients on {plan}: {b.lost['eager']}", "error"
 
 
 def _compiled_more_often(a: Side, b: Side) -> Iterator[Found]:

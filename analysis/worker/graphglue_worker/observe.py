@@ -25,7 +25,7 @@ from typing import Any
 import torch
 from torch.utils import _pytree
 
-from graphglue_worker import capture, forks, inputs, overlay, positions, snapshot
+from graphglue_worker import capture, forks, inputs, overlay, positions, snapshot, streams
 from graphglue_worker.inputs import Call, Entry
 
 FINGERPRINT_NODES = 20_000  # of one attribute or global; what is larger is taken for unchanged
@@ -283,15 +283,19 @@ class Compiled:
 
 def measure(
     entry: Entry, compiled: Compiled | None = None, plans: tuple[Plan, ...] = (*PLANS, *MORE_ROWS, LONGER)
-) -> Iterator[Run]:
+) -> Iterator[Run | type[streams.Pause]]:
     """Call the entry on the input sets, the first time on the given ones, and on those a second time.  Stops where a call does not end.
+    Pauses before what is only asked of an edit that holds so far: other sizes, and whether it is compiled anew each time.
 
     Under the compiler, what was compiled for the second call is tried once more at the end: is it compiled anew each time?  What takes long
     to compile is not compiled for other sizes."""
-    limit, unsettled, short = None, None, True
+    limit, unsettled, short, paused = None, None, True, False
     for i, plan in enumerate(plans):
         if plan.longer and compiled and not short:
             continue
+        if plan.longer and not paused:
+            paused = True
+            yield streams.Pause
         before = time.process_time()
         try:
             call = _build(entry, plan)
@@ -317,6 +321,8 @@ def measure(
             if run.graphs and not plan.longer:
                 break  # every new instance is compiled anew: that would cost more than it shows
     if unsettled is not None:
+        if not paused:
+            yield streams.Pause
         runs = [_again(entry, unsettled, compiled) for _ in range(FURTHER_TIMES)]
         yield Run(FURTHER, graphs=min(run.graphs for run in runs))
 
@@ -485,8 +491,8 @@ def gradients(entry: Entry, plan: Plan, flip: bool = False) -> Gradients:
     )
 
 
-def eager(entry: Entry, more: tuple[Plan, ...] = ()) -> Iterator[Run | Gradients]:
-    """What needs no compiler: the calls (on `more` input sets, too), one more in the other mode, and gradients."""
+def eager(entry: Entry, more: tuple[Plan, ...] = ()) -> Iterator[Run | Gradients | type[streams.Pause]]:
+    """What needs no compiler: the calls (on `more` input sets, too), and after the pause one more in the other mode, and gradients."""
     yield from measure(entry, None, (*PLANS, *more, *MORE_ROWS, LONGER))
     other = _in_the_other_mode(entry)
     if other is not None:
@@ -505,14 +511,14 @@ def _in_the_other_mode(entry: Entry) -> Run | None:
     return _observe(call, f"{GIVEN.words}, in the other mode", 100, None, None)
 
 
-def again(entry: Entry) -> Iterator[Run]:
+def again(entry: Entry) -> Iterator[Run | type[streams.Pause]]:
     """Does it repeat what another process saw?  The call on the given inputs; where it says something, all the others too.
 
     Forks have the same addresses as long as they do the same; here they are others, so that a program that shows some is known by it."""
     held = [(bytearray(size), torch.empty(size)) for size in range(16, 1040, 16) for _ in range(16)]
     for run in measure(entry):
         yield run
-        if run.plan == GIVEN.words and not run.printed:
+        if isinstance(run, Run) and run.plan == GIVEN.words and not run.printed:
             return
     other = _in_the_other_mode(entry)
     if other is not None:

@@ -1,5 +1,8 @@
 """Is an edit right?  Original and edited code run in forks of their own, on the same inputs, and everything visible is compared.
 
+First what tells most edits from right ones is measured: the same shapes, without the compiler and under it.  A wrong edit is refused then.
+What is left (gradients, the other mode, other sizes, whether it is compiled anew each time) follows in the same forks, which pause between.
+
 For each entry, and both sides at the same time, there are these forks:
 
 - *compiled*: the capture itself, and then its compiled code on the other input sets.  It takes nearly all of the time: nothing is
@@ -29,6 +32,7 @@ from graphglue_worker import (
     judge,
     observe,
     overlay,
+    streams,
     tampering,
     users_compile,
     wire,
@@ -37,7 +41,8 @@ from graphglue_worker.inputs import Entry
 from graphglue_worker.observe import Gradients, Run
 
 PLANS_DEADLINE_MS = 120_000
-CHANCE_SEEDS = 2  # input sets that nobody can know before
+CHANCE_SEEDS = 2  # input sets that nobody can know before, for code that the user did not write
+MAX_PAUSED = 4  # entries whose forks wait for the second part, some 30 MiB each
 
 
 @dataclass
@@ -52,17 +57,10 @@ class Side:
     lost: dict[str, str] = field(default_factory=dict)  # which fork was lost, and how
     tampered: set[str] = field(default_factory=set)  # what it replaced that is not its own, where that was watched
 
-
-@dataclass
-class Guard:
-    """What is asked besides of code that the user did not write."""
-
-    plans: tuple[observe.Plan, ...]
-
-    @staticmethod
-    def new() -> "Guard":
-        seeds = [3 + secrets.randbelow(1 << 30) for _ in range(CHANCE_SEEDS)]
-        return Guard(tuple(observe.Plan(f"inputs from seed {seed}", seed) for seed in seeds))
+    def add(self, more: "Side") -> None:
+        """Take what was measured of the same entry since."""
+        for part in ("eager", "compiled", "again", "gradients", "lost", "tampered"):
+            getattr(self, part).update(getattr(more, part))
 
 
 @dataclass
@@ -77,7 +75,7 @@ def _watched(items: Iterator[Any], watch: tampering.Watch | None) -> Iterator[An
 
 
 def _compiled(entry: Entry, plans: tuple[observe.Plan, ...]) -> Iterator[Any]:
-    """The runs under Dynamo; what the first showed comes behind it."""
+    """The runs under Dynamo, and a pause; what the first showed comes behind it."""
     compiled = observe.Compiled()
     for i, run in enumerate(observe.measure(entry, compiled, plans)):
         yield run
@@ -85,47 +83,118 @@ def _compiled(entry: Entry, plans: tuple[observe.Plan, ...]) -> Iterator[Any]:
             yield compiled.outcome or capture.Outcome(error=run.described)
 
 
-def _measure(
-    entry: Entry, original: bool, deadline_ms: int, guard: Guard | None, watch: tampering.Watch | None
-) -> Side:
-    if entry.make is None:
-        return Side(capture.told(capture.blank(entry)))
-    deadline = forks.Deadline(deadline_ms)
-    chance = guard.plans if guard else ()
-    plans = (*observe.PLANS, *chance) if original else (*observe.PLANS, *chance, *observe.MORE_ROWS)
-    forked = {
-        "compiled": forks.Stream(lambda: _watched(_compiled(entry, plans), watch), quiet=True),
-        "eager": forks.Stream(lambda: _watched(observe.eager(entry, chance), watch), quiet=True),
-    }
-    if original:
-        forked["again"] = forks.Stream(lambda: observe.again(entry), quiet=True)
-    found = {name: stream.collect(deadline) for name, stream in forked.items()}
-    results = {name: items for name, (items, _) in found.items()}
-    outcome = next((x for x in results["compiled"] if isinstance(x, capture.Outcome)), None)
-    runs = {name: [r for r in items if isinstance(r, Run)] for name, items in results.items()}
-    side = Side(
-        {},
-        {r.plan: r for r in runs["eager"]},
-        {r.plan: r for r in runs["compiled"]},
-        {r.plan: r for r in runs.get("again", ())},
-        # where the original does not run with gradients, nothing is asked of them
-        {g.plan: g.of for g in results["eager"] if isinstance(g, Gradients) and not (original and g.raised)},
-        {name: lost.message for name, (_, lost) in found.items() if lost},
-        {name for items in results.values() for x in items if isinstance(x, Tampered) for name in x.names},
-    )
-    lost = {name: lost for name, (_, lost) in found.items() if lost}
-    side.entry = capture.told(_entry(entry, side, outcome, lost))
-    return side
+class _Forks:
+    """The forks of one entry on one side, which pause when the first part is measured."""
+
+    def __init__(
+        self,
+        entry: Entry,
+        original: bool,
+        deadline_ms: int,
+        chance: tuple[observe.Plan, ...],
+        watch: tampering.Watch | None,
+    ) -> None:
+        plans = (*observe.PLANS, *chance, *(() if original else observe.MORE_ROWS))
+        works: dict[str, Callable[[], Iterator[Any]]] = {
+            "compiled": lambda: _watched(_compiled(entry, plans), watch),
+            "eager": lambda: _watched(observe.eager(entry, chance), watch),
+        }
+        if original:
+            works["again"] = lambda: observe.again(entry)
+        self._entry, self._original = entry, original
+        self._deadline = forks.Deadline(deadline_ms)
+        self._open = {name: streams.Stream(work, quiet=True) for name, work in works.items()}
+
+    def first(self) -> Side:
+        """What is measured before the pause."""
+        found = self._collect()
+        results = {name: items for name, (items, _) in found.items()}
+        side = self._side(found)
+        outcome = next((x for x in results["compiled"] if isinstance(x, capture.Outcome)), None)
+        lost = {name: lost for name, (_, lost) in found.items() if lost}
+        side.entry = capture.told(_entry(self._entry, side, outcome, lost))
+        self._deadline.hold()
+        return side
+
+    def resume(self) -> None:
+        """Let them measure the rest."""
+        self._deadline.go_on()
+        for stream in self._open.values():
+            stream.resume()
+
+    def rest(self) -> Side:
+        """What is measured after `resume`, as a Side without its entry."""
+        return self._side(self._collect())
+
+    def _collect(self) -> dict[str, tuple[list[Any], forks.Lost | None]]:
+        found = {name: stream.collect(self._deadline) for name, stream in self._open.items()}
+        self._open = {name: stream for name, stream in self._open.items() if stream.paused}
+        return found
+
+    def _side(self, found: dict[str, tuple[list[Any], forks.Lost | None]]) -> Side:
+        runs = {name: {r.plan: r for r in items if isinstance(r, Run)} for name, (items, _) in found.items()}
+        return Side(
+            {},
+            runs.get("eager", {}),
+            runs.get("compiled", {}),
+            runs.get("again", {}),
+            # where the original does not run with gradients, nothing is asked of them
+            {
+                g.plan: g.of
+                for g in found.get("eager", ([], None))[0]
+                if isinstance(g, Gradients) and not (self._original and g.raised)
+            },
+            {name: lost.message for name, (_, lost) in found.items() if lost},
+            {name for items, _ in found.values() for x in items if isinstance(x, Tampered) for name in x.names},
+        )
 
 
-def _compiled_for_sizes(entry: Entry, deadline_ms: int) -> dict[str, Run]:
-    """Runs of the original under Dynamo for other sizes, by plan."""
-    stream = forks.Stream(lambda: _compiled(entry, (observe.GIVEN, *observe.MORE_ROWS)), quiet=True)
-    return {
-        r.plan: r
-        for r in stream.collect(forks.Deadline(deadline_ms))[0]
-        if isinstance(r, Run) and r.plan in observe.RESIZED
-    }
+def _measured(
+    entries: list[Entry],
+    deadline_ms: int,
+    watch: tampering.Watch | None,
+    original: bool,
+    chance: tuple[observe.Plan, ...],
+) -> Iterator[Any]:
+    """A Side of each entry; where they are few a pause, and (index, what else was measured) of each.  Else both parts of one are measured
+    before the next, since what pauses holds memory."""
+    pauses = len(entries) <= MAX_PAUSED
+    held = []
+    for i, entry in enumerate(entries):
+        if entry.make is None:
+            yield Side(capture.told(capture.blank(entry)))
+            continue
+        measured = _Forks(entry, original, deadline_ms, chance, watch)
+        side = measured.first()
+        if pauses:
+            held.append((i, measured))
+        else:
+            measured.resume()
+            side.add(measured.rest())
+        _progress(entry)
+        yield side
+    if pauses:
+        yield streams.Pause
+    for i, measured in held:
+        measured.resume()
+        yield i, measured.rest()
+        _progress(entries[i])
+
+
+def _progress(entry: Entry) -> None:
+    with contextlib.suppress(wire.ChannelLost):  # the deadline is that of one entry
+        wire.report({"op": "progress", "message": entry.name})
+
+
+def _compiled_for_sizes(entries: list[Entry], deadline_ms: int, _: Any) -> Iterator[tuple[str, dict[str, Run]]]:
+    """Runs of the original under Dynamo for other sizes, by plan; each with the entry's name."""
+    plans = (observe.GIVEN, *observe.MORE_ROWS)
+    for entry in entries:
+        measured = _compiled(entry, plans)
+        stream = streams.Stream(lambda runs=measured: (r for r in runs if r is not streams.Pause), quiet=True)
+        runs = stream.collect(forks.Deadline(deadline_ms))[0]
+        yield entry.name, {r.plan: r for r in runs if isinstance(r, Run) and r.plan in observe.RESIZED}
+        _progress(entry)
 
 
 def _asks_for_sizes(side: Side) -> bool:
@@ -190,23 +259,36 @@ def _each(
     files: dict[str, str],
     request: dict[str, Any],
     plans: dict[str, Any],
-    measured: Callable[[Entry, int, tampering.Watch | None], Any],
+    measured: Callable[[list[Entry], int, tampering.Watch | None], Iterator[Any]],
 ) -> Iterator[Any]:
-    """What is measured of all entries of one side; a text when the file cannot be imported."""
+    """What is measured of the entries of one side; a text when the file cannot be imported."""
     observe.start()
     watch = tampering.Watch() if request.get("sandbox") is True else None
     overlay.install(files)
     users_compile.replace()
     wanted = request.get("entries")
-    deadline_ms = request.get("deadline_ms") or capture.DEFAULT_DEADLINE_MS
     try:
-        for entry in inputs.load(file, bool(request.get("train")), plans, fixed=True):
-            if wanted is None or entry.name in wanted:
-                yield measured(entry, deadline_ms, watch)
-                with contextlib.suppress(wire.ChannelLost):  # the deadline is that of one entry
-                    wire.report({"op": "progress", "message": entry.name})
+        entries = inputs.load(file, bool(request.get("train")), plans, fixed=True)
     except inputs.ImportFailure as e:
         yield e.with_line
+        return
+    deadline_ms = request.get("deadline_ms") or capture.DEFAULT_DEADLINE_MS
+    yield from measured([e for e in entries if wanted is None or e.name in wanted], deadline_ms, watch)
+
+
+def _collect(both: list[streams.Stream], sides: list[list[Side]]) -> str | None:
+    """Put what the two sides gave, until they pause or end, to the rest.  Returns what failed."""
+    # The job's own deadline ends both: theirs are by entry.
+    deadline = forks.Deadline(1 << 31)
+    for name, stream, side in zip(("original", "edited"), both, sides, strict=True):
+        results, lost = stream.collect(deadline)
+        failure = lost.message if lost else next((r for r in results if isinstance(r, str)), None)
+        if failure is not None:
+            return f"running the {name} code failed: {failure}"
+        side += [r for r in results if isinstance(r, Side)]
+        for i, more in [r for r in results if isinstance(r, tuple)]:
+            side[i].add(more)
+    return None
 
 
 def run(
@@ -229,39 +311,40 @@ def run(
         plans = _plans(file, original, request)
         for name, plan in plans.items():
             send({"op": "plan", "name": name, "plan": plan})
-    # The job's own deadline ends both: theirs are by entry.
-    deadline = forks.Deadline(1 << 31)
-    guard = Guard.new() if request.get("sandbox") is True else None
-    streams = [
-        forks.Stream(
-            lambda: _each(file, original, request, plans, lambda e, ms, watch: _measure(e, True, ms, guard, watch))
-        ),
-        forks.Stream(
-            lambda: _each(file, edited, request, plans, lambda e, ms, watch: _measure(e, False, ms, guard, watch))
-        ),
+    guarded = request.get("sandbox") is True
+    seeds = [3 + secrets.randbelow(1 << 30) for _ in range(CHANCE_SEEDS if guarded else 0)]
+    chance = tuple(observe.Plan(f"inputs from seed {seed}", seed) for seed in seeds)
+    safety, copies = request.get("safety") or "exact", request.get("copies") is True
+    changed = cascade.Lines(original, edited)
+    sides: list[list[Side]] = [[], []]
+    both = [
+        streams.Stream(lambda: _each(file, original, request, plans, lambda *of: _measured(*of, True, chance))),
+        streams.Stream(lambda: _each(file, edited, request, plans, lambda *of: _measured(*of, False, chance))),
     ]
-    sides: list[list[Side]] = []
-    for name, stream in zip(("original", "edited"), streams, strict=True):
-        results, lost = stream.collect(deadline)
-        failure = lost.message if lost else next((r for r in results if isinstance(r, str)), None)
-        if failure is not None:
-            return send(judge.refusal(f"running the {name} code failed: {failure}"))
-        sides.append([r for r in results if isinstance(r, Side)])
+    failure = _collect(both, sides)
+    if failure is None and any(stream.paused for stream in both):
+        for stream in both:
+            stream.resume()
+        verdict = judge.judge(*sides, safety, changed, copies)  # what is asked of foreign code is known at the end
+        if verdict["accepted"]:
+            send({"op": "widening", "message": f"holds {verdict['compared'][0]}; comparing gradients and other sizes"})
+        elif not (guarded or _says(sides[0])):  # what the rest shows can only add to the reasons
+            for stream in both:
+                stream.drop()
+            return send({"op": "verdict", "verdict": verdict})
+        failure = _collect(both, sides)
+    if failure is not None:
+        return send(judge.refusal(failure))
     asked = {b.entry["name"] for b in sides[1] if _asks_for_sizes(b)}
     if asked:
         only = {**request, "entries": sorted(asked)}
-        stream = forks.Stream(
-            lambda: _each(file, original, only, plans, lambda e, ms, _: (e.name, _compiled_for_sizes(e, ms)))
-        )
-        found = dict(x for x in stream.collect(deadline)[0] if isinstance(x, tuple))
+        stream = streams.Stream(lambda: _each(file, original, only, plans, _compiled_for_sizes))
+        found = dict(x for x in stream.collect(forks.Deadline(1 << 31))[0] if isinstance(x, tuple))
         for side in sides[0]:
             side.compiled.update(found.get(side.entry["name"], {}))
-    changed = cascade.Lines(original, edited)
-    send(
-        {
-            "op": "verdict",
-            "verdict": judge.judge(
-                *sides, request.get("safety") or "exact", changed, request.get("copies") is True, guard is not None
-            ),
-        }
-    )
+    send({"op": "verdict", "verdict": judge.judge(*sides, safety, changed, copies, guarded)})
+
+
+def _says(sides: list[Side]) -> bool:
+    """Does the original code say something?  Then each further run may show what it does not repeat."""
+    return any(run.printed for side in sides for run in side.again.values())
