@@ -10,7 +10,11 @@ enum type {
 #define TYPE(ordinal, wants) ordinal,
 #include "server/settings.def"
 };
-enum scope { PROJECT, CLIENT, START };
+enum scope { PROJECT, TRUSTED, CLIENT, START };
+
+static bool is_for_projects(enum scope scope) {
+    return scope == PROJECT || scope == TRUSTED;
+}
 
 static const char *const type_wants[] = {
 #define TYPE(ordinal, wants) [ordinal] = (wants),
@@ -51,6 +55,7 @@ static bool is_one_of(const json_t *value, const char *const *names, size_t coun
 
 static const char *const runs[] = {
     [GG_RUN_ON_SAVE] = "onSave", [GG_RUN_ON_TYPE] = "onType", [GG_RUN_MANUAL] = "manual"};
+static const char *const apis[] = {"openai", "anthropic"};
 static const char *const levels[] = {[GG_LEVEL_DEFAULT] = "",        [GG_LEVEL_ERROR] = "error",
                                      [GG_LEVEL_WARNING] = "warning", [GG_LEVEL_INFORMATION] = "information",
                                      [GG_LEVEL_HINT] = "hint",       [GG_LEVEL_OFF] = "off"};
@@ -116,6 +121,7 @@ static json_t *checked(const struct setting *setting, const char *key, const jso
         good = json_is_boolean(given);
         break;
     case PATH:
+    case TEXT:
         good = json_is_string(given);
         break;
     case RUN:
@@ -137,6 +143,15 @@ static json_t *checked(const struct setting *setting, const char *key, const jso
         return json_is_object(given) ? levels_of(given, key, problems) : NULL;
     case WORKER:
         good = json_is_object(given);
+        break;
+    case API:
+        good = is_one_of(given, apis, GG_COUNT(apis), &index);
+        break;
+    case WORDS:
+        good = all_strings(given);
+        break;
+    case PRICE:
+        good = json_is_number(given) && json_number_value(given) >= 0;
         break;
     }
     return good ? json_deep_copy(given) : NULL;
@@ -184,7 +199,7 @@ static void tell_unknown(const json_t *given, const char *prefix, gg_words *prob
             tell_unknown(value, key, problems);
         } else if (found == NULL) {
             say(problems, "there is no setting '%s'", key);
-        } else if (found->scope != PROJECT) {
+        } else if (!is_for_projects(found->scope)) {
             say(problems, "%s is the editor's to say, not a project's", key);
         }
     }
@@ -199,7 +214,7 @@ void gg_settings_read(json_t *values, const json_t *given, bool toml, gg_words *
         if (toml) toml_key(setting->key, key, sizeof(key));
         const json_t *value = at(given, key);
         if (value == NULL || json_is_null(value) || setting->type == WORKER || setting->scope == START ||
-            (toml && setting->scope != PROJECT))
+            (toml && !is_for_projects(setting->scope)))
             continue;
         json_t *kept = checked(setting, key, value, problems);
         if (kept)
@@ -215,6 +230,7 @@ gg_options *gg_options_new(const json_t *over, const json_t *under, const char *
     gg_options *o = gg_calloc(1, sizeof(gg_options));
     o->values = under ? json_copy((json_t *)under) : json_object();
     json_t *rules = json_object_get(under, "rules") ? json_copy(json_object_get(under, "rules")) : json_object();
+    o->client = over ? json_copy((json_t *)over) : NULL;
     if (over) json_object_update(o->values, (json_t *)over);
     if (json_object_get(over, "rules")) json_object_update(rules, json_object_get(over, "rules"));
     json_object_set_new(o->values, "rules", rules);
@@ -238,6 +254,7 @@ gg_options *gg_options_new(const json_t *over, const json_t *under, const char *
 void gg_options_free(gg_options *options) {
     if (options == NULL) return;
     json_decref(options->values);
+    json_decref(options->client);
     gg_free(options->folder);
     gg_free(options);
 }

@@ -35,7 +35,8 @@ typedef struct gg_options {
     gg_safety max_safety;
     bool safety_given;
     json_t *values;
-    char *folder; /* that excluded paths are relative to; NULL: none */
+    json_t *client; /* of these, what the client said, or the command line; NULL: nothing */
+    char *folder;   /* that excluded paths are relative to; NULL: none */
 } gg_options;
 
 /* `over` goes before `under` (both may be NULL), key by key; of `rules`, name by name. */

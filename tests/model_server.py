@@ -412,12 +412,9 @@ class ModelServer:
         if tls:
             self.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             self.tls.load_cert_chain(*tls)
+        port = self.listener.getsockname()[1]
+        self.url = f"http{'s' if tls else ''}://127.0.0.1:{port}/v1"  # the base that is configured
         self.thread = threading.Thread(target=self.accept, daemon=True)
-
-    @property
-    def url(self) -> str:
-        """The base that is configured."""
-        return f"http{'s' if self.tls else ''}://127.0.0.1:{self.listener.getsockname()[1]}/v1"
 
     def take(self, request: Request) -> Action:
         """Notes a request; what is to be done with it."""

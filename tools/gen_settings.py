@@ -9,7 +9,12 @@ ROOT = Path(__file__).resolve().parent.parent
 STRING = r'"((?:[^"\\]|\\.)*)"'
 TYPE = re.compile(rf"^TYPE\((\w+), {STRING}\)$", re.MULTILINE)
 SETTING = re.compile(rf"^SETTING\((\w+), {STRING}, (\w+), {STRING}, (\w+), {STRING}\)$", re.MULTILINE)
-WHERE = {"PROJECT": "editor, pyproject.toml", "CLIENT": "editor", "START": "`initializationOptions`"}
+WHERE = {
+    "PROJECT": "editor, pyproject.toml",
+    "TRUSTED": "editor, pyproject.toml of a trusted workspace",
+    "CLIENT": "editor",
+    "START": "`initializationOptions`",
+}
 BEGIN, END = "<!-- made from server/settings.def by tools/gen_settings.py -->\n", "<!-- end -->\n"
 
 
@@ -18,7 +23,7 @@ def read(text: str) -> list[dict[str, str]]:
     wants = dict(TYPE.findall(text))
     found = []
     for _, key, kind, default, scope, description in SETTING.findall(text):
-        toml = re.sub(r"[A-Z]", lambda m: "-" + m.group().lower(), key) if scope == "PROJECT" else ""
+        toml = re.sub(r"[A-Z]", lambda m: "-" + m.group().lower(), key) if scope in ("PROJECT", "TRUSTED") else ""
         found.append(
             {
                 "key": key,

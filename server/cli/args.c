@@ -41,6 +41,8 @@ static const struct option {
     {"--overlay", "DIR", "the patched packages (default: .graphglue/overlay of the project)", RUN},
     {"--strict", NULL, "end with exit code 2 where a patch does not fit what is installed (default: run the original)",
      RUN},
+    {"--model", NULL, "ask the language model that is configured something small (docs/model.md); exit code 0 or 2",
+     DOCTOR},
     {"--fail-on", "breaks|never", "whether breaks make the exit code 1 (default breaks)", CHECK | FIX},
     {"--log-level", "LEVEL", "error, warning (default), info, debug", CHECK | FIX | EXPLAIN | DOCTOR | RECORD | RUN},
 };
@@ -185,7 +187,7 @@ static const struct {
     {"--static", offsetof(gg_cli_args, is_static)}, {"--no-cache", offsetof(gg_cli_args, fresh)},
     {"--train", offsetof(gg_cli_args, train)},      {"--diff", offsetof(gg_cli_args, diff)},
     {"--apply", offsetof(gg_cli_args, apply)},      {"--bench", offsetof(gg_cli_args, bench)},
-    {"--strict", offsetof(gg_cli_args, strict)},
+    {"--strict", offsetof(gg_cli_args, strict)},    {"--model", offsetof(gg_cli_args, model)},
 };
 
 static int take(gg_cli_args *a, const char *name, const char *value, gg_error *err) {

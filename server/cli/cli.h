@@ -27,6 +27,7 @@ typedef struct gg_cli_args {
     const char *overlay;      /* of run */
     bool strict;              /* of run */
     bool bench;               /* of fix: time what was mended */
+    bool model;               /* of doctor */
     bool json, sarif, is_static, fresh, train, diff, apply, never_fail;
     unsigned jobs; /* 0: as many as the machine bears */
     gg_remote remote;
@@ -109,6 +110,8 @@ int gg_cli_read_stdin(gg_text **out, gg_error *err) GG_MUST_USE;
 
 /* check --static (scan.c).  args: those of `check`, the name for standard input among its paths.  An exit code. */
 int gg_cli_scan(gg_cli_args *args);
+
+int gg_cli_doctor_model(const gg_cli_args *args); /* doctor --model (doctor_model.c); an exit code */
 
 /* ---- fix's JSON (fix_json.c) --------------------------------------------------------------------------------------------------- */
 json_t *gg_cli_repairs_json(const gg_fix *fix); /* what was tried; NULL: nothing */

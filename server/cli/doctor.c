@@ -148,6 +148,10 @@ int gg_cli_doctor(int argc, char **argv) {
         status = gg_cli_help("doctor");
         goto cleanup;
     }
+    if (args.model) {
+        status = gg_cli_doctor_model(&args);
+        goto cleanup;
+    }
     gg_cli_settle(&args);
     if (gg_cli_run_new(&run, &args, &err) != 0) {
         gg_cli_usage_error("doctor", &err);
