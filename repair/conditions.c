@@ -9,8 +9,6 @@
 
 enum { MAX_DEPTH = 30, MAX_LINKS = 6, MAX_OPERANDS = 12 };
 
-static bool test_of(gg__select *s, gg__arm *arm, TSNode node, uint32_t depth, gg__test *out);
-
 static gg_str operand(gg__select *s, gg__test t) {
     return t.atom ? t.text : gg_arena_printf(s->arena, "(%.*s)", GG_STR_ARG(t.text));
 }
@@ -137,19 +135,6 @@ static bool comparison(gg__select *s, gg__arm *arm, TSNode node, gg__test *out) 
 
 /* ---- calls --------------------------------------------------------------------------------------------------------------------- */
 
-/* any(t), all(t) of a tensor with one dimension: Python asks each element. */
-static bool of_elements(gg__select *s, gg__arm *arm, TSNode call, const char *name, gg__test *out) {
-    TSNode arguments = gg__field(call, "arguments"), value = gg__child(arguments, 0);
-    if (!gg__names_builtin(s->in->tree, gg__field(call, "function"), name) || gg__child_count(arguments) != 1)
-        return false;
-    gg__meta m = gg__infer_in(s, arm, value);
-    if (m.sort != GG__TENSOR || m.rank != 1 || gg_str_is(m.dtype, "torch.uint8")) return false;
-    value = gg__strip_parentheses(value);
-    gg_str text = gg__closed(s, gg__text_in(s, arm, value), value);
-    *out = (gg__test){gg_arena_printf(s->arena, "%.*s.%s()", GG_STR_ARG(text), name), false, true};
-    return true;
-}
-
 /* math.isnan(x.item()) */
 static bool of_math(gg__select *s, gg__arm *arm, TSNode call, gg__test *out) {
     static const char *const names[] = {"isnan", "isinf", "isfinite"};
@@ -175,29 +160,31 @@ static bool of_math(gg__select *s, gg__arm *arm, TSNode call, gg__test *out) {
     return true;
 }
 
-static bool of_call(gg__select *s, gg__arm *arm, TSNode call, gg__test *out) {
+static bool of_call(gg__select *s, gg__arm *arm, TSNode call, uint32_t depth, gg__test *out) {
     gg__extraction e;
     TSNode arguments = gg__field(call, "arguments");
-    if (of_elements(s, arm, call, "any", out) || of_elements(s, arm, call, "all", out) || of_math(s, arm, call, out))
-        return true;
+    if (gg__test_of_call(s, arm, call, depth + 1, out) || of_math(s, arm, call, out)) return true;
+    if (gg__names_builtin(s->in->tree, gg__field(call, "function"), "bool") && gg__child_count(arguments) == 1 &&
+        gg_node_is(arguments, "argument_list"))
+        return gg__test_at(s, arm, gg__child(arguments, 0), depth + 1, out);
     if (gg__refers_to(s->in->tree, gg__field(call, "function"), "torch.is_nonzero") && gg__child_count(arguments) == 1)
         return truth(s, arm, gg__child(arguments, 0), out);
     if (gg__match_extraction(s->in, call, &e)) return !e.truncates && truth(s, arm, e.value, out);
     return truth(s, arm, call, out);
 }
 
-static bool test_of(gg__select *s, gg__arm *arm, TSNode node, uint32_t depth, gg__test *out) {
+bool gg__test_at(gg__select *s, gg__arm *arm, TSNode node, uint32_t depth, gg__test *out) {
     node = gg__strip_parentheses(node);
     if (depth > MAX_DEPTH) return false;
     if (gg_node_is(node, "not_operator")) {
-        if (!test_of(s, arm, gg__field(node, "argument"), depth + 1, out)) return false;
+        if (!gg__test_at(s, arm, gg__field(node, "argument"), depth + 1, out)) return false;
         out->negated = !out->negated;
         return true;
     }
     if (gg_node_is(node, "boolean_operator")) {
         gg__test a, b;
-        if (!test_of(s, arm, gg__field(node, "left"), depth + 1, &a) ||
-            !test_of(s, arm, gg__field(node, "right"), depth + 1, &b))
+        if (!gg__test_at(s, arm, gg__field(node, "left"), depth + 1, &a) ||
+            !gg__test_at(s, arm, gg__field(node, "right"), depth + 1, &b))
             return false;
         a.text = gg__test_text(s, a);
         b.text = gg__test_text(s, b);
@@ -208,13 +195,14 @@ static bool test_of(gg__select *s, gg__arm *arm, TSNode node, uint32_t depth, gg
         *out = (gg__test){gg_arena_printf(s->arena, "%.*s %s %.*s", GG_STR_ARG(x), op, GG_STR_ARG(y)), false, false};
         return true;
     }
-    if (gg_node_is(node, "comparison_operator")) return comparison(s, arm, node, out);
-    if (gg_node_is(node, "call")) return of_call(s, arm, node, out);
+    if (gg_node_is(node, "comparison_operator"))
+        return gg__test_of_member(s, arm, node, out) || comparison(s, arm, node, out);
+    if (gg_node_is(node, "call")) return of_call(s, arm, node, depth, out);
     return truth(s, arm, node, out);
 }
 
 bool gg__test_of(gg__select *s, gg__arm *arm, TSNode node, gg__test *out) {
-    return test_of(s, arm, node, 0, out);
+    return gg__test_at(s, arm, node, 0, out);
 }
 
 /* ---- random draws ------------------------------------------------------------------------------------------------------------ */
@@ -264,14 +252,14 @@ bool gg__test_drawn(gg__select *s, TSNode node, gg__test *out) {
 
 /* ---- flags of Python's ----------------------------------------------------------------------------------------------------------- */
 
-/* The operands of `a and b and c`; 0 when there are too many. */
-static size_t operands_of(const gg_tree *tree, TSNode node, TSNode *out) {
+/* The operands of `a and b and c`, or of `a or b`; 0 when there are too many. */
+static size_t operands_of(const gg_tree *tree, TSNode node, const char *op, TSNode *out) {
     size_t count = 0;
     TSNode stack[MAX_OPERANDS];
     for (;;) {
         TSNode inner = gg__strip_parentheses(node);
         bool joins =
-            gg_node_is(inner, "boolean_operator") && gg_str_is(gg__text(tree, gg__field(inner, "operator")), "and");
+            gg_node_is(inner, "boolean_operator") && gg_str_is(gg__text(tree, gg__field(inner, "operator")), op);
         if (count == MAX_OPERANDS) return 0;
         stack[count++] = joins ? gg__field(inner, "right") : node;
         if (!joins) break;
@@ -281,16 +269,17 @@ static size_t operands_of(const gg_tree *tree, TSNode node, TSNode *out) {
     return count;
 }
 
-static void add_flag(gg__select *s, gg_str *flags, TSNode node) {
+static void add_flag(gg__select *s, gg_str *flags, TSNode node, const char *op) {
     bool loose = gg__needs_parentheses(node) && !gg_node_is(node, "not_operator");
     gg_str text = gg__text(s->in->tree, node);
-    *flags = gg_arena_printf(s->arena, "%.*s%s%s%.*s%s", GG_STR_ARG(*flags), flags->len ? " and " : "",
-                             loose ? "(" : "", GG_STR_ARG(text), loose ? ")" : "");
+    *flags = gg_arena_printf(s->arena, "%.*s%s%s%.*s%s", GG_STR_ARG(*flags), flags->len ? op : "", loose ? "(" : "",
+                             GG_STR_ARG(text), loose ? ")" : "");
 }
 
-bool gg__split_condition(gg__select *s, TSNode condition, gg_str *flags, gg__test *test) {
+static bool split(gg__select *s, TSNode condition, bool either, gg_str *flags, gg__test *test) {
     TSNode operands[MAX_OPERANDS];
-    size_t count = operands_of(s->in->tree, condition, operands);
+    size_t count = operands_of(s->in->tree, condition, either ? "or" : "and", operands);
+    const char *op = either ? " or " : " and ";
     gg_span at = s->in->span;
     bool reached = false;
     if (count < 2) return false;
@@ -302,11 +291,11 @@ bool gg__split_condition(gg__select *s, TSNode condition, gg_str *flags, gg__tes
         reached = reached || ts_node_end_byte(operands[i]) > at.start;
         if (!reached) {
             if (sort == GG__TENSOR) return false;
-            add_flag(s, flags, operands[i]);
+            add_flag(s, flags, operands[i], op);
             continue;
         }
         if (sort != GG__UNKNOWN && sort != GG__TENSOR) {
-            add_flag(s, flags, operands[i]);
+            add_flag(s, flags, operands[i], op);
             continue;
         }
         bool last = i + 1 == count && test->text.len == 0;
@@ -317,11 +306,20 @@ bool gg__split_condition(gg__select *s, TSNode condition, gg_str *flags, gg__tes
         }
         gg_str a = gg__test_text(s, *test), b = gg__test_text(s, one);
         bool plain_a = test->atom || test->negated, plain_b = one.atom || one.negated;
-        *test = (gg__test){gg_arena_printf(s->arena, "%s%.*s%s & %s%.*s%s", plain_a ? "" : "(", GG_STR_ARG(a),
-                                           plain_a ? "" : ")", plain_b ? "" : "(", GG_STR_ARG(b), plain_b ? "" : ")"),
+        *test = (gg__test){gg_arena_printf(s->arena, "%s%.*s%s %c %s%.*s%s", plain_a ? "" : "(", GG_STR_ARG(a),
+                                           plain_a ? "" : ")", either ? '|' : '&', plain_b ? "" : "(", GG_STR_ARG(b),
+                                           plain_b ? "" : ")"),
                            false, false};
     }
     return test->text.len && flags->len;
+}
+
+bool gg__split_condition(gg__select *s, TSNode condition, gg_str *flags, gg__test *test) {
+    return split(s, condition, false, flags, test);
+}
+
+bool gg__split_either(gg__select *s, TSNode condition, gg_str *flags, gg__test *test) {
+    return split(s, condition, true, flags, test);
 }
 
 bool gg__is_branch(const gg_rule_input *in) {

@@ -77,7 +77,7 @@ static gg__meta number_fact(const gg_fact *fact, gg__sort sort) {
     return fact->has_number ? gg__seen(sort, fact->number) : gg__any_number(sort);
 }
 
-/* `name` or `self.name`, as the capture has it. */
+/* `name` or `self.name`, as the capture has it; `l[0]` where a rule knows what it is. */
 static gg__meta from_fact(const gg_rule_input *in, TSNode node) {
     const gg_break *record = in->site->first;
     gg_str name = gg__text(in->tree, node);
@@ -164,7 +164,10 @@ static gg__meta infer(gg__inference *s, TSNode node) {
     }
     if (gg_node_is(node, "comparison_operator")) return comparison(s, node);
     if (gg_node_is(node, "call")) return gg__infer_call(s, node);
-    if (gg_node_is(node, "subscript")) return gg__subscript(s, node);
+    if (gg_node_is(node, "subscript")) {
+        gg__meta fact = from_fact(s->in, node);
+        return fact.sort != GG__UNKNOWN ? fact : gg__subscript(s, node);
+    }
     if (gg_node_is(node, "unary_operator")) return unary(s, node);
     if (gg_node_is(node, "not_operator")) return boolean(s, node, "argument", NULL);
     if (gg_node_is(node, "boolean_operator")) return boolean(s, node, "left", "right");

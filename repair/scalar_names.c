@@ -28,6 +28,24 @@ static bool is_inside(TSNode node, void *data) {
     return ts_node_start_byte(node) >= o->t->from && ts_node_eq(gg__function(node), o->scope);
 }
 
+/* `l[0]`, `l[-1]` */
+static bool is_element(const gg_tree *tree, TSNode list, TSNode node) {
+    double at = 0;
+    return gg_node_is(node, "subscript") && ts_node_eq(gg__field(node, "value"), list) && gg__child_count(node) == 2 &&
+           gg__literal_value(tree, gg__field(node, "subscript"), &at) &&
+           !gg_str_contains(gg__text(tree, gg__field(node, "subscript")), GG_STR("."));
+}
+
+static bool learn_element(TSNode node, void *data) {
+    gg__scalar_uses *u = data;
+    const gg__tracked *t = &u->tracked[u->tracked_count - 1];
+    TSNode list = gg__field(node, "value");
+    if (gg_node_is(list, "identifier") && gg_str_equal(gg__text(u->in.tree, list), t->name) &&
+        is_element(u->in.tree, list, node))
+        gg__scalar_learn(u, gg__text(u->in.tree, node), (gg__meta){.sort = t->scalar.sort});
+    return true;
+}
+
 bool gg__scalar_track(gg__scalar_uses *u, TSNode identifier, uint32_t from, gg__scalar scalar, bool list) {
     TSNode function = gg__function(identifier);
     if (!gg_node_is(identifier, "identifier") || !gg_node_is(function, "function_definition") ||
@@ -39,15 +57,8 @@ bool gg__scalar_track(gg__scalar_uses *u, TSNode identifier, uint32_t from, gg__
     if (!gg__visit(function, is_inside, &o)) return false;
     u->tracked_count++;
     gg__scalar_learn(u, t->name, (gg__meta){.sort = list ? GG__UNKNOWN : scalar.sort});
+    if (list) gg__visit(function, learn_element, u);
     return true;
-}
-
-/* `l[0]`, `l[-1]` */
-static bool is_element(const gg_tree *tree, TSNode list, TSNode node) {
-    double at = 0;
-    return gg_node_is(node, "subscript") && ts_node_eq(gg__field(node, "value"), list) && gg__child_count(node) == 2 &&
-           gg__literal_value(tree, gg__field(node, "subscript"), &at) &&
-           !gg_str_contains(gg__text(tree, gg__field(node, "subscript")), GG_STR("."));
 }
 
 bool gg__scalar_element(const gg__scalar_uses *u, TSNode node, gg__scalar *out) {

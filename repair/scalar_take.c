@@ -58,8 +58,8 @@ static bool take(const gg_rule_input *in, bool approximate, TSNode *out_node, gg
 }
 
 bool gg__take_scalar(const gg_rule_input *in, bool approximate, TSNode *out_node, gg_arena *arena, gg_edits *edits) {
-    bool id = gg_str_is(in->site->id, "GB0124") || gg_str_is(in->site->id, "GB0033");
-    if (!id) return false;
+    static const char *const ids[] = {"GB0124", "GB0033", "GB0109"}; /* .item(), math.f(t), .tolist() of floats */
+    if (!gg__has_id(in, ids, GG_COUNT(ids))) return false;
     if (arena) return take(in, approximate, out_node, arena, edits);
     gg_arena *own = gg_arena_new(); /* the texts of edits that nobody asked for */
     bool taken = take(in, approximate, out_node, own, NULL);

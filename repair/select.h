@@ -62,12 +62,19 @@ typedef struct gg__test {
 
 /* The condition as a tensor: `and`, `or`, `not` of 0-d tensors, chained comparisons, any(), all(), bool(), torch.is_nonzero(), `.item()`. */
 bool gg__test_of(gg__select *s, gg__arm *arm, TSNode node, gg__test *out);
+/* Inside one, `depth` deep. */
+bool gg__test_at(gg__select *s, gg__arm *arm, TSNode node, uint32_t depth, gg__test *out);
+/* condition_calls.c: any(), all(), `torch.equal(a, b)`, `torch.allclose(a, b)`; `3 in x` */
+bool gg__test_of_call(gg__select *s, gg__arm *arm, TSNode call, uint32_t depth, gg__test *out);
+bool gg__test_of_member(gg__select *s, gg__arm *arm, TSNode comparison, gg__test *out);
 /* `torch.rand(1) < p`, as the whole condition: drawn exactly once, whichever arm is taken. */
 bool gg__test_drawn(gg__select *s, TSNode node, gg__test *out);
 gg_str gg__test_text(gg__select *s, gg__test test); /* with the negation in it */
 /* `flag and t`: what is in front of the site is Python's; it was asked first and is so then.  Behind it may be flags, which change nothing, and
  * tensors.  The flags are left as a condition of Python's. */
 bool gg__split_condition(gg__select *s, TSNode condition, gg_str *flags, gg__test *test);
+/* The same of `flag or t`: the flags were asked first and are false then. */
+bool gg__split_either(gg__select *s, TSNode condition, gg_str *flags, gg__test *test);
 bool gg__is_branch(const gg_rule_input *in); /* a break that a condition may be */
 bool gg__asks_finiteness(const gg_tree *tree, TSNode condition);
 

@@ -1,6 +1,6 @@
 /* GG010 select: branches on tensors that are more than one assignment, and conditions that are more than one comparison.
  * Offers: torch.where for every name that is read behind an if statement, with elif, else, nested ones, temporaries and returns; the condition
- * may have `and`, `or`, `not`, chained comparisons, any(), all(), torch.is_nonzero(), `.item()`; flags of Python's in front stay an if.
+ * may have `and`, `or`, `not`, chained comparisons, any(), all(), torch.equal, `.item()`; flags of Python's in front stay an if.
  * Refuses: what GG002 refuses in an arm; numbers, stores and calls of what is not known to be pure in arms; an operand of a condition that may fail or has no
  * single truth.  Safety: exact.  Page: docs/rules/GG010.md */
 #include "repair/select.h"
@@ -10,6 +10,7 @@ extern const gg_rule gg_rule_where;
 typedef struct plan {
     TSNode node, fallback; /* the if statement; the return behind it that is taken in */
     gg_str flags;          /* conditions that stay Python's */
+    bool either;           /* where one of them is true, the branch is taken; else all of them have to be */
     gg__test test;
 } plan;
 
@@ -66,8 +67,10 @@ static bool look(gg__select *s, plan *p, gg__arm *arm) {
     if (!gg__visit(gg__function(p->node), is_not_declared, NULL) || !gg__visit(p->node, comments_are_between, NULL))
         return false;
     if (!gg__test_of(s, NULL, condition, &p->test) && !gg__test_drawn(s, condition, &p->test) &&
-        !gg__split_condition(s, condition, &p->flags, &p->test))
-        return false;
+        !gg__split_condition(s, condition, &p->flags, &p->test)) {
+        p->either = gg__split_either(s, condition, &p->flags, &p->test);
+        if (!p->either) return false;
+    }
     if (p->flags.len && has_alternative(p->node, "elif_clause")) return false;
     return gg__select_if(s, arm, p->node, &p->test, p->fallback);
 }
@@ -104,6 +107,26 @@ static bool write(gg__select *s, const gg__arm *arm, gg_str *out) {
     return known && written;
 }
 
+/* `if flag or t:` → the branch under the flag, and the selections where it is false. */
+static gg_str under_either(const gg__select *s, const plan *p, gg_str outer, gg_str body) {
+    const gg_tree *tree = s->in->tree;
+    gg_str all = gg_text_bytes(gg_tree_text(tree));
+    TSNode block = gg__field(p->node, "consequence");
+    gg_str taken = gg_str_slice(all, ts_node_end_byte(gg__field(p->node, "condition")), ts_node_end_byte(block));
+    return gg_arena_printf(s->arena, "if %.*s%.*s%.*s%.*selse:%.*s%.*s%.*s", GG_STR_ARG(p->flags), GG_STR_ARG(taken),
+                           GG_STR_ARG(s->newline), GG_STR_ARG(outer), GG_STR_ARG(s->newline), GG_STR_ARG(s->indent),
+                           GG_STR_ARG(body));
+}
+
+/* `if flag and t:` → the selections under the flag, with the else of the whole. */
+static gg_str under_flags(const gg__select *s, const plan *p, gg_str outer, gg_str body, TSNode otherwise) {
+    gg_str out = gg_arena_printf(s->arena, "if %.*s:%.*s%.*s%.*s", GG_STR_ARG(p->flags), GG_STR_ARG(s->newline),
+                                 GG_STR_ARG(s->indent), GG_STR_ARG(body));
+    if (ts_node_is_null(otherwise)) return out;
+    return gg_arena_printf(s->arena, "%.*s%.*s%.*s%.*s", GG_STR_ARG(out), GG_STR_ARG(s->newline), GG_STR_ARG(outer),
+                           GG_STR_ARG(gg__text(s->in->tree, otherwise)));
+}
+
 /* The span that is replaced and its new text. */
 static bool build(const gg_rule_input *in, gg_arena *arena, TSNode *out_node, gg_span *span, gg_str *out,
                   bool *copies) {
@@ -125,20 +148,17 @@ static bool build(const gg_rule_input *in, gg_arena *arena, TSNode *out_node, gg
     }
     done = done && write(&s, arm, &body);
     if (done) {
-        bool taken = returns(arm) && !ts_node_is_null(p.fallback) && p.flags.len == 0;
+        bool taken = returns(arm) && !ts_node_is_null(p.fallback) && (p.flags.len == 0 || p.either);
         *out_node = p.node;
         *span = (gg_span){ts_node_start_byte(p.node), ts_node_end_byte(taken ? p.fallback : p.node)};
-        TSNode otherwise = p.flags.len ? gg__field(p.node, "alternative") : (TSNode){0};
-        TSNode kept[] = {otherwise};
+        TSNode none = {0}, otherwise = p.flags.len && !p.either ? gg__field(p.node, "alternative") : none;
+        TSNode kept[] = {otherwise, p.either ? gg__field(p.node, "consequence") : none};
         gg_str comments = gg__comments(in->tree, *span, kept, GG_COUNT(kept), arena);
         *out = body;
-        if (p.flags.len) {
-            *out = gg_arena_printf(arena, "if %.*s:%.*s%.*s%.*s", GG_STR_ARG(p.flags), GG_STR_ARG(s.newline),
-                                   GG_STR_ARG(s.indent), GG_STR_ARG(body));
-            if (!ts_node_is_null(otherwise))
-                *out = gg_arena_printf(arena, "%.*s%.*s%.*s%.*s", GG_STR_ARG(*out), GG_STR_ARG(s.newline),
-                                       GG_STR_ARG(outer), GG_STR_ARG(gg__text(in->tree, otherwise)));
-        }
+        if (p.either)
+            *out = under_either(&s, &p, outer, body);
+        else if (p.flags.len)
+            *out = under_flags(&s, &p, outer, body, otherwise);
         *out = gg_arena_printf(arena, "%.*s%.*s", GG_STR_ARG(comments), GG_STR_ARG(*out));
     }
     *copies = s.copies;

@@ -1,4 +1,4 @@
-/* GG014 masked-loop: a loop over range() that a tensor's value ends.
+/* GG014 masked-loop: a loop over range(), or one that counts (`while t > 1 and i < 5`), that a tensor's value ends.
  * Offers: all iterations, of which those behind the end change nothing: torch.where keeps what the names hold.
  * Refuses: statements that are not assignments, what a value is not proven of in each iteration, more iterations than MAX_ITERATIONS, and what a
  * name held before the loop where it shows that it holds a copy of it behind it.
@@ -20,9 +20,11 @@ typedef struct assigned {
 
 typedef struct loop {
     gg__select s;
-    TSNode node, end; /* the for statement; the if statement with the break */
-    gg__test test;
-    gg__arm varying; /* numbers that change from one iteration to the next */
+    TSNode node, end; /* the loop; the if statement with the break, or the condition of a while */
+    gg__test test;    /* of the break; of the while, which goes on then */
+    gg_str flags;     /* what is left of the condition of a while; empty: a for */
+    TSNode counting;  /* `i += 1` in a while */
+    gg__arm varying;  /* numbers that change from one iteration to the next */
     assigned items[MAX_ASSIGNMENTS];
     size_t count;
 } loop;
@@ -46,6 +48,63 @@ static bool find_loop(const gg_rule_input *in, loop *l) {
            gg_str_starts_with(gg__text(in->tree, l->node), GG_STR("for")) &&
            ts_node_is_null(gg__field(l->node, "alternative")) && gg__alone_on_line(in->tree, l->node) &&
            gg__alone_on_line(in->tree, at);
+}
+
+/* `while t > 1 and i < 5:`, with `i += 1` in its body: what is in front of the loop says where i begins. */
+static bool find_while(const gg_rule_input *in, loop *l) {
+    TSNode at = gg_node_at(in->tree, in->span);
+    while (!ts_node_is_null(at) && !gg_node_is(at, "block") && !gg_node_is(at, "while_statement")) at = gg__parent(at);
+    l->node = at;
+    l->end = gg__field(at, "condition");
+    return gg_node_is(at, "while_statement") && gg__covers(l->end, in->span) &&
+           ts_node_is_null(gg__field(at, "alternative")) && gg__alone_on_line(in->tree, at) &&
+           gg__starts_line(in->tree, ts_node_start_byte(gg__field(at, "body"))) &&
+           !gg__has_comment(in->tree, gg_node_span(l->end));
+}
+
+/* `i < 5`, of the operands of the condition: how often it can be true is known. */
+static bool is_bound(const gg_rule_input *in, TSNode node, gg_str counter, double step) {
+    node = gg__strip_parentheses(node);
+    TSNode left = gg__child(node, 0), right = gg__child(node, 1);
+    if (gg_node_is(node, "boolean_operator"))
+        return gg_str_is(gg__text(in->tree, gg__field(node, "operator")), "and") &&
+               (is_bound(in, gg__field(node, "left"), counter, step) ||
+                is_bound(in, gg__field(node, "right"), counter, step));
+    if (!gg_node_is(node, "comparison_operator") || gg__child_count(node) != 2 ||
+        !gg_str_equal(gg__text(in->tree, left), counter))
+        return false;
+    gg_str op = gg__text(in->tree, ts_node_child(node, 1));
+    gg__meta from = gg__infer(in, left), to = gg__infer(in, right);
+    return (gg_str_is(op, "<") || gg_str_is(op, "<=")) && from.sort == GG__SCALAR_INT && to.sort == GG__SCALAR_INT &&
+           from.seen && to.seen && (to.value - from.value) / step < MAX_ITERATIONS;
+}
+
+/* The one statement that changes the counter, in each iteration and by a number above zero; nobody reads the counter behind the loop. */
+static bool find_counter(loop *l) {
+    const gg_rule_input *in = l->s.in;
+    TSNode body = gg__field(l->node, "body");
+    for (uint32_t i = 0; i < gg__child_count(body); i++) {
+        TSNode counting = gg__child(gg__child(body, i), 0), left = gg__field(counting, "left");
+        gg_str name = gg__text(in->tree, left);
+        if (!gg_node_is(counting, "augmented_assignment") || !gg_node_is(left, "identifier") ||
+            !gg_str_is(gg__text(in->tree, gg__field(counting, "operator")), "+="))
+            continue;
+        gg__meta step = gg__infer(in, gg__field(counting, "right"));
+        if (step.sort != GG__SCALAR_INT || !step.constant || step.value < 1 || !is_bound(in, l->end, name, step.value))
+            continue;
+        l->counting = gg__child(body, i);
+        return !gg__is_live(&l->s, name);
+    }
+    return false;
+}
+
+/* What stays of the condition is asked more often than before: of numbers only. */
+static bool is_plain(const gg_rule_input *in, TSNode node) {
+    node = gg__strip_parentheses(node);
+    gg__sort sort = gg__infer(in, node).sort;
+    if (gg_node_is(node, "boolean_operator"))
+        return is_plain(in, gg__field(node, "left")) && is_plain(in, gg__field(node, "right"));
+    return sort == GG__SCALAR_BOOL || sort == GG__SCALAR_INT || sort == GG__TENSOR || gg__covers(node, in->span);
 }
 
 static bool is_short(const gg_rule_input *in, TSNode iterable) {
@@ -102,6 +161,8 @@ static bool add_number(loop *l, TSNode name) {
     gg__meta fact = gg__infer(l->s.in, name);
     gg_str text = gg__text(l->s.in->tree, name);
     if (!gg__is_number(fact)) return true;
+    for (size_t i = 0; i < l->varying.count; i++)
+        if (gg_str_equal(l->varying.items[i].name, text)) return true;
     if (l->varying.count == GG__MAX_BINDINGS) return false;
     l->varying.items[l->varying.count++] = (gg__binding){.name = text, .text = text, .meta = gg__any_number(fact.sort)};
     return true;
@@ -120,7 +181,8 @@ static bool add_block(loop *l, TSNode block, bool ends) {
     for (uint32_t i = 0; i < gg__child_count(block); i++) {
         TSNode statement = gg__child(block, i), assignment = gg__assignment(statement);
         bool nothing = gg_node_is(statement, "comment") || gg_node_is(statement, "pass_statement") ||
-                       (ends && gg_node_is(statement, "break_statement")) || (!ends && ts_node_eq(statement, l->end));
+                       (ends && gg_node_is(statement, "break_statement")) ||
+                       (!ends && (ts_node_eq(statement, l->end) || ts_node_eq(statement, l->counting)));
         if (!nothing && (ts_node_is_null(assignment) || !add(l, assignment, ends))) return false;
     }
     return true;
@@ -132,22 +194,37 @@ static const assigned *first_carried(const loop *l) {
     return NULL;
 }
 
+static bool look_at_while(loop *l) {
+    const gg_rule_input *in = l->s.in;
+    TSNode body = gg__field(l->node, "body");
+    l->s.statement = l->node;
+    l->s.indent = gg__indent(in->tree, ts_node_start_byte(body));
+    return find_counter(l) && is_plain(in, l->end) && add_number(l, gg__field(gg__child(l->counting, 0), "left")) &&
+           add_numbers(l, body) && add_block(l, body, false) && first_carried(l) &&
+           gg__split_condition(&l->s, l->end, &l->flags, &l->test) && l->s.lines.len == 0;
+}
+
+static bool look_at_for(loop *l) {
+    const gg_rule_input *in = l->s.in;
+    TSNode condition = gg__field(l->end, "condition"), target = gg__field(l->node, "left");
+    l->s.statement = l->node;
+    l->s.indent = gg__indent(in->tree, ts_node_start_byte(l->end));
+    bool names = gg_node_is(target, "identifier") && !gg__is_live(&l->s, gg__text(in->tree, target)) &&
+                 is_short(in, gg__field(l->node, "right")) && add_number(l, target) &&
+                 add_numbers(l, gg__field(l->node, "body")) && add_block(l, gg__field(l->node, "body"), false) &&
+                 add_block(l, gg__field(l->end, "consequence"), true) && first_carried(l);
+    /* last: what a condition reads counts as read from then on */
+    return names && gg__test_of(&l->s, &l->varying, condition, &l->test) && l->s.lines.len == 0;
+}
+
 /* Everything but the texts.  Clear l->s in any case. */
 static bool look(const gg_rule_input *in, loop *l, gg_arena *arena) {
     *l = (loop){0};
     gg__select_init(&l->s, in, gg__statement(gg_node_at(in->tree, in->span)), arena);
-    if (!find_loop(in, l)) return false;
-    TSNode condition = gg__field(l->end, "condition"), target = gg__field(l->node, "left");
-    l->s.statement = l->node;
-    l->s.indent = gg__indent(in->tree, ts_node_start_byte(l->end));
-    l->s.finite = gg__asks_finiteness(in->tree, condition);
-    bool names = gg_node_is(target, "identifier") && !gg__is_live(&l->s, gg__text(in->tree, target)) &&
-                 gg__can_name(in->tree, l->node, "torch") && is_short(in, gg__field(l->node, "right")) &&
-                 add_number(l, target) && add_numbers(l, gg__field(l->node, "body")) &&
-                 add_block(l, gg__field(l->node, "body"), false) &&
-                 add_block(l, gg__field(l->end, "consequence"), true) && first_carried(l);
-    /* last: what a condition reads counts as read from then on */
-    return names && gg__test_of(&l->s, &l->varying, condition, &l->test) && l->s.lines.len == 0;
+    bool counts = find_while(in, l);
+    if (!counts && !find_loop(in, l)) return false;
+    l->s.finite = gg__asks_finiteness(in->tree, counts ? l->end : gg__field(l->end, "condition"));
+    return gg__can_name(in->tree, l->node, "torch") && (counts ? look_at_while(l) : look_at_for(l));
 }
 
 static void write_where(loop *l, gg_str condition, const assigned *a, bool ends, gg_edits *out) {
@@ -178,6 +255,19 @@ static gg_str end_text(loop *l, gg_str done, gg_edits *out) {
                            GG_STR_ARG(done), GG_STR_ARG(done), GG_STR_ARG(test));
 }
 
+/* The numbers' part of the condition, and the tensors' as the first thing that the body does. */
+static void write_while(loop *l, gg_str done, gg_edits *out) {
+    uint32_t start = ts_node_start_byte(gg__field(l->node, "body"));
+    l->test.negated = !l->test.negated;
+    gg_str stops = gg__test_text(&l->s, l->test);
+    bool closed = l->test.negated || l->test.atom;
+    gg_edits_add(out, gg_node_span(l->end), l->flags);
+    gg_edits_add(out, (gg_span){start, start},
+                 gg_arena_printf(l->s.arena, "%.*s = %.*s | %s%.*s%s%.*s%.*s", GG_STR_ARG(done), GG_STR_ARG(done),
+                                 closed ? "" : "(", GG_STR_ARG(stops), closed ? "" : ")", GG_STR_ARG(l->s.newline),
+                                 GG_STR_ARG(l->s.indent)));
+}
+
 static bool check(const gg_rule_input *in, gg_rule_match *out) {
     if (!gg__is_branch(in)) return false;
     gg_arena *arena = gg_arena_new();
@@ -203,7 +293,10 @@ static int edit(const gg_rule_input *in, const gg_rule_match *match, gg_arena *a
         gg_edits_add(out, (gg_span){start, start}, flag);
         for (size_t i = 0; i < l->count; i++)
             if (l->items[i].carried && !l->items[i].ends) write_where(l, done, &l->items[i], false, out);
-        gg_edits_add(out, gg_node_span(l->end), end_text(l, done, out));
+        if (l->flags.len)
+            write_while(l, done, out);
+        else
+            gg_edits_add(out, gg_node_span(l->end), end_text(l, done, out));
         out->copies = l->s.copies;
     }
     gg__select_clear(&l->s);

@@ -78,6 +78,7 @@ static bool is_detached(const gg_rule_input *in, TSNode node, gg__meta m) {
 /* Can it be stored into, or combined with, the target and give its dtype and shape?  `whole`: without a target of fewer elements. */
 static bool fits(const gg_rule_input *in, const store *s, TSNode node, bool whole) {
     gg__meta m = gg__infer(in, node);
+    if (m.sort == GG__SCALAR_BOOL && gg__is_bool(s->of.dtype)) return true;
     if (gg__is_number(m))
         return gg__is_floating(s->of.dtype) || (m.sort == GG__SCALAR_INT && !gg__is_bool(s->of.dtype));
     if (m.sort != GG__TENSOR || m.vague || !gg_str_equal(m.dtype, s->of.dtype) || !is_detached(in, node, m))

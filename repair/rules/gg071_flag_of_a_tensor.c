@@ -1,0 +1,156 @@
+/* GG071 flag-of-a-tensor: `flag = bool(t)`, `flag = t.item()`, and a branch on the flag.
+ * Offers: the flag stays a tensor, and the branch on it is mended as one on a tensor is (GG002, GG010, GG011, GG012, GG013).
+ * Refuses: where the flag is read elsewhere, where what the branch reads is bound between, and what those rules refuse.
+ * Safety: exact.  Page: docs/rules/GG071.md
+ *
+ * DESIGN  The site is the flag's; the rules are asked about the branch, with one fact more: what the flag is then. */
+#include "repair/scalar.h"
+#include "repair/select.h"
+
+extern const gg_rule gg_rule_where, gg_rule_select, gg_rule_select_value, gg_rule_select_number, gg_rule_select_return;
+static const gg_rule *const rules[] = {&gg_rule_where, &gg_rule_select, &gg_rule_select_value, &gg_rule_select_number,
+                                       &gg_rule_select_return};
+
+enum { MAX_FACTS = 64 };
+
+typedef struct flag {
+    gg_rule_input in; /* at the branch, where the flag is a tensor */
+    gg_site site;
+    gg_break record;
+    gg_fact facts[MAX_FACTS + 1];
+    gg__extraction e;
+    TSNode statement, branch; /* the flag's assignment; the statement that reads it */
+    gg_str name, text;        /* text: of the tensor */
+    bool used, elsewhere;
+} flag;
+
+typedef struct flag_search {
+    const gg_tree *tree;
+    flag *f;
+} flag_search;
+
+/* Is only its truth asked for?  As a number, True + True is 2, and a tensor's is True. */
+static bool is_asked_for_truth(TSNode node) {
+    TSNode parent = gg__parent(node);
+    while (gg_node_is(parent, "parenthesized_expression") || gg_node_is(parent, "not_operator") ||
+           gg_node_is(parent, "boolean_operator")) {
+        node = parent;
+        parent = gg__parent(node);
+    }
+    if (gg_node_is(parent, "conditional_expression")) return ts_node_eq(gg__child(parent, 1), node);
+    return (gg_node_is(parent, "if_statement") || gg_node_is(parent, "elif_clause")) &&
+           ts_node_eq(gg__field(parent, "condition"), node);
+}
+
+/* The flag is read once, in a statement of its own block. */
+static bool find_use(TSNode node, void *data) {
+    const flag_search *search = data;
+    flag *f = search->f;
+    if (!gg_node_is(node, "identifier") || gg__is_member_name(node)) return true;
+    TSNode at = gg__statement(node);
+    bool own = gg_str_equal(gg__text(search->tree, node), f->name);
+    if (!own || (ts_node_eq(at, f->statement) && gg__is_binding(node))) {
+        f->elsewhere = gg__watches_names(search->tree, node);
+        return !f->elsewhere;
+    }
+    while (!ts_node_is_null(at) && !ts_node_eq(gg__parent(at), gg__parent(f->statement))) at = gg__parent(at);
+    f->elsewhere = f->used || ts_node_is_null(at) || gg__is_binding(node) || ts_node_eq(at, f->statement) ||
+                   !is_asked_for_truth(node);
+    f->used = true;
+    f->branch = at;
+    f->in.span = gg_node_span(node);
+    return !f->elsewhere;
+}
+
+typedef struct between {
+    const gg_tree *tree;
+    TSNode from, to;
+} between;
+
+static bool is_not_bound_between(TSNode node, void *data) {
+    const between *b = data;
+    if (!gg_node_is(node, "identifier") || gg__is_member_name(node)) return true;
+    for (TSNode at = ts_node_next_named_sibling(b->from); !ts_node_eq(at, b->to); at = ts_node_next_named_sibling(at))
+        if (gg__binds(b->tree, at, gg__text(b->tree, node))) return false;
+    return true;
+}
+
+static void learn(const gg_rule_input *in, flag *f) {
+    size_t count = 0;
+    for (size_t i = 0; i < in->site->first->fact_count; i++)
+        if (!gg_str_equal(in->site->first->facts[i].name, f->name)) f->facts[count++] = in->site->first->facts[i];
+    f->facts[count++] =
+        (gg_fact){.name = f->name, .kind = GG_VALUE_TENSOR, .dtype = GG_STR("torch.bool"), .device = f->e.meta.device};
+    f->record = *in->site->first;
+    f->record.facts = f->facts;
+    f->record.fact_count = count;
+    f->site = *in->site;
+    f->site.id = GG_STR("GB0170");
+    f->site.first = &f->record;
+    f->in.site = &f->site;
+}
+
+/* The tensor's text goes into the arena. */
+static const gg_rule *find(const gg_rule_input *in, flag *f, gg_arena *arena) {
+    *f = (flag){.in = *in};
+    TSNode call = gg_node_at(in->tree, in->span);
+    while (!ts_node_is_null(call) && !gg_node_is(call, "call")) call = gg__parent(call);
+    if (!gg_str_is(in->site->id, "GB0124") || in->site->first == NULL || in->site->first->fact_count > MAX_FACTS ||
+        ts_node_is_null(call) || !gg__match_extraction(in, call, &f->e) || f->e.truncates ||
+        gg__has_comment(in->tree, gg_node_span(call)))
+        return NULL;
+    f->statement = gg__statement(call);
+    TSNode assignment = gg__assignment(f->statement), function = gg__function(f->statement);
+    TSNode value = gg__strip_parentheses(f->e.value);
+    bool truth = gg_str_is(f->e.meta.dtype, "torch.bool");
+    if ((!truth && !f->e.truth) || ts_node_is_null(assignment) || !ts_node_eq(gg__field(assignment, "right"), call) ||
+        !f->e.meta.fresh || !gg_node_is(function, "function_definition"))
+        return NULL;
+    f->name = gg__text(in->tree, gg__field(assignment, "left"));
+    gg_str text = gg__text(in->tree, value);
+    bool loose = !truth && (gg_node_is(value, "comparison_operator") || gg_node_is(value, "not_operator"));
+    f->text =
+        truth ? text : gg_arena_printf(arena, "%s%.*s%s != 0", loose ? "(" : "", GG_STR_ARG(text), loose ? ")" : "");
+    flag_search search = {in->tree, f};
+    if (!gg__visit(function, find_use, &search) || f->elsewhere || !f->used ||
+        ts_node_start_byte(f->branch) < ts_node_start_byte(f->statement))
+        return NULL;
+    between b = {in->tree, f->statement, f->branch};
+    if (!gg__visit(f->branch, is_not_bound_between, &b)) return NULL;
+    learn(in, f);
+    gg_rule_match match;
+    for (size_t i = 0; i < GG_COUNT(rules); i++)
+        if (rules[i]->check(&f->in, &match)) return rules[i];
+    return NULL;
+}
+
+static bool check(const gg_rule_input *in, gg_rule_match *out) {
+    gg_arena *arena = gg_arena_new();
+    flag *f = gg_arena_alloc(arena, sizeof(*f));
+    bool found = find(in, f, arena) != NULL;
+    out->node = f->statement;
+    gg_arena_free(arena);
+    return found;
+}
+
+static int edit(const gg_rule_input *in, const gg_rule_match *match, gg_arena *arena, gg_edits *out, gg_error *err) {
+    flag *f = gg_arena_alloc(arena, sizeof(*f));
+    gg_rule_match branch;
+    const gg_rule *rule = find(in, f, arena);
+    (void)match;
+    if (rule == NULL || !rule->check(&f->in, &branch))
+        return gg_fail(err, GG_ENOMATCH, "the branch on the flag is not proven to be a selection");
+    int failed = rule->edit(&f->in, &branch, arena, out, err);
+    if (failed) return failed;
+    gg_edits_add(out, gg_node_span(f->e.call), f->text);
+    return 0;
+}
+
+const gg_rule gg_rule_flag_of_a_tensor = {
+    .code = "GG071",
+    .name = "flag-of-a-tensor",
+    .title = "Keep the flag a tensor, and select",
+    .safety = GG_SAFETY_EXACT,
+    .check = check,
+    .edit = edit,
+};
