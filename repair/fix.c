@@ -7,18 +7,24 @@
  * measured the edited text), and the sites are derived anew, since later breaks may have been a cascade of the one just mended.  A site whose
  * candidate was right but did not help is tried once more when another one has been mended since: what it ran into may be gone.
  *
- * It ends: each step uses up an offer of a site, and there are MAX_REPAIRS verifications at most, whatever the worker answers.
+ * When the rules have nothing more to try anywhere, a second source (gg_fix_use) is asked for the sites that are left, those of one definition at a time, each
+ * site once.  What it keeps in the end is adopted as a rule's repair is, and the rules go on from there.
+ *
+ * It ends: each step uses up an offer of a site or a question, and there are MAX_REPAIRS verifications and MAX_QUESTIONS at most, whatever the worker and the
+ * source answer.
  *
  * Invariant: `sites` and each file's tree belong to the files' texts; they are rebuilt whenever a text or entries change.
  * Invariant: `edited` is not NULL exactly while the last repair awaits its verdict. */
 #include "repair/gg_repair.h"
 
-enum { MAX_REPAIRS = 256, MAX_OFFERS = 8 };
+enum { MAX_REPAIRS = 256, MAX_OFFERS = 8, MAX_QUESTIONS = 256 };
 
 typedef struct refusal { /* a site whose candidates were all refused */
     gg_str key;
     size_t accepted; /* repairs accepted by then */
     bool right;      /* the results of one of them were right: it only did not help */
+    bool deliberate; /* a rule for it was kept out, as what it undoes was written on purpose */
+    bool asked;      /* the second source was */
 } refusal;
 
 typedef struct file { /* `seen` is what others are shown of the rest */
@@ -33,12 +39,10 @@ struct gg_fix {
     bool (*covers)(const void *data, gg_str path); /* NULL: no other file */
     const void *covers_data;
     gg_safety max_safety;
-    bool keeps_deliberate;
     gg_safety weakest; /* of the accepted repairs: what one waived shows where a later one lets more be compiled */
     const gg_registry *registry;
     bool (*wants)(const void *data, const gg_site *site); /* NULL: every one */
     const void *wants_data;
-    bool captured;
     gg_entry *before, *after;
     size_t before_count, after_count;
     gg_site_list sites;
@@ -48,10 +52,16 @@ struct gg_fix {
     size_t edited_file; /* … of this file */
     const gg_rule *offers[MAX_OFFERS];
     size_t offer_count, next_offer;
-    gg_str site_key;     /* of the site being mended; empty: none chosen */
-    bool site_was_right; /* results of one of its candidates were */
+    gg_str site_key;           /* of the site being mended; empty: none chosen */
+    gg_fix_source source;      /* .begin NULL: there is none */
+    size_t asked_file;         /* of the sites it has taken up */
+    const gg_site *asked_site; /* the first of them */
+    size_t questions;
     GG_LIST(gg_fix_repair) repairs;
     GG_LIST(gg_text *) bases; /* references held for repairs */
+    bool keeps_deliberate, captured;
+    bool site_was_right, site_is_deliberate; /* of the site being mended; see refusal */
+    bool asking, awaits_answer;              /* the source has taken up sites; its question is out */
 };
 
 static void put_file(gg_fix *fix, gg_str path, const gg_text *original, const gg_text *text, const gg_tree *tree) {
@@ -94,6 +104,10 @@ void gg_fix_cover(gg_fix *fix, bool (*covers)(const void *data, gg_str path), co
 
 void gg_fix_put(gg_fix *fix, gg_str path, const gg_text *original, const gg_text *text) {
     if (file_at(fix, path) == NULL) put_file(fix, path, original, text, NULL);
+}
+
+void gg_fix_use(gg_fix *fix, gg_fix_source source) {
+    fix->source = source;
 }
 
 void gg_fix_free(gg_fix *fix) {
@@ -197,8 +211,12 @@ static const gg_site *choose_site(gg_fix *fix, bool again) {
     gg_rule_input in = {file_at(fix, site->file)->tree, site, site->span};
     size_t offered = gg_repair_offers(&in, fix->max_safety, fix->offers, MAX_OFFERS);
     fix->offer_count = 0;
-    for (size_t i = 0; i < offered; i++)
-        if (!(fix->keeps_deliberate && fix->offers[i]->deliberate)) fix->offers[fix->offer_count++] = fix->offers[i];
+    fix->site_is_deliberate = false;
+    for (size_t i = 0; i < offered; i++) {
+        bool keep = fix->keeps_deliberate && fix->offers[i]->deliberate;
+        fix->site_is_deliberate = fix->site_is_deliberate || keep;
+        if (!keep) fix->offers[fix->offer_count++] = fix->offers[i];
+    }
     fix->next_offer = 0;
     fix->site_key = key_of(fix, chosen);
     fix->site_was_right = false;
@@ -214,13 +232,33 @@ static const gg_site *current_site(gg_fix *fix) {
 }
 
 static void give_up_site(gg_fix *fix) {
-    refusal now = {fix->site_key, fix->accepted, fix->site_was_right};
+    refusal now = {fix->site_key, fix->accepted, fix->site_was_right, fix->site_is_deliberate, false};
     refusal *known = refusal_of(fix, now.key);
-    if (known)
+    if (known) {
+        now.asked = known->asked;
         *known = now;
-    else
+    } else {
         gg_list_push(&fix->given_up, now);
+    }
     fix->site_key = GG_STR_NULL;
+}
+
+/* The row of a candidate of `f` that is to be judged. */
+static void note_repair(gg_fix *fix, const file *f, const gg_site *site, const gg_rule *rule, const gg_edits *edits) {
+    gg_edit *copy = GG_ARENA_ARRAY(fix->arena, gg_edit, edits->list.len);
+    for (size_t i = 0; i < edits->list.len; i++)
+        copy[i] = (gg_edit){edits->list.items[i].span, gg_arena_str(fix->arena, edits->list.items[i].text)};
+    gg_fix_repair repair = {.site_id = site->id,
+                            .file = f->seen.path,
+                            .range_utf16 = site->range_utf16,
+                            .rule = rule,
+                            .edits = copy,
+                            .edit_count = edits->list.len,
+                            .setting = edits->setting,
+                            .base = f->text};
+    gg_list_push(&fix->repairs, repair);
+    gg_list_push(&fix->bases, gg_text_ref(f->text));
+    fix->edited_file = (size_t)(f - fix->files.items);
 }
 
 /* The next rule's edits for the site, as a repair to be judged; false when the rule did not apply after all. */
@@ -235,50 +273,146 @@ static bool prepare(gg_fix *fix, const gg_site *site, const gg_rule *rule, bool 
         gg_text_unref(&fix->edited);
         ready = false;
     }
-    if (ready) {
-        gg_edit *copy = GG_ARENA_ARRAY(fix->arena, gg_edit, edits.list.len);
-        memcpy(copy, edits.list.items, edits.list.len * sizeof(gg_edit));
-        gg_fix_repair repair = {.site_id = site->id,
-                                .file = f->seen.path,
-                                .range_utf16 = site->range_utf16,
-                                .rule = rule,
-                                .edits = copy,
-                                .edit_count = edits.list.len,
-                                .setting = edits.setting,
-                                .base = f->text};
-        gg_list_push(&fix->repairs, repair);
-        gg_list_push(&fix->bases, gg_text_ref(f->text));
-        fix->edited_file = (size_t)(f - fix->files.items);
-    }
+    if (ready) note_repair(fix, f, site, rule, &edits);
     *out_copies = edits.copies;
     gg_edits_clear(&edits);
     return ready;
 }
 
-int gg_fix_next(gg_fix *fix, gg_fix_action *out, gg_error *err) {
-    *out = (gg_fix_action){.step = GG_FIX_DONE, .original = fix->files.items[0].text};
-    if (fix->edited) return gg_fail(err, GG_EINTERNAL, "a candidate is still under verification");
-    if (!fix->captured) {
-        out->step = GG_FIX_CAPTURE;
-        return 0;
-    }
+static void verify(const gg_fix *fix, gg_safety safety, bool copies, const gg_rule *rule, gg_fix_action *out) {
+    const file *f = &fix->files.items[fix->edited_file];
+    *out = (gg_fix_action){.step = GG_FIX_VERIFY,
+                           .file = f->seen.path,
+                           .original = f->text,
+                           .edited = fix->edited,
+                           .safety = safety > fix->weakest ? safety : fix->weakest,
+                           .copies = copies,
+                           .rule = rule};
+}
+
+/* The next candidate of a rule; false when no rule has one. */
+static bool next_of_rules(gg_fix *fix, gg_fix_action *out) {
     while (fix->repairs.len < MAX_REPAIRS) {
         const gg_site *site = current_site(fix);
         if (site == NULL) site = choose_site(fix, false);
         if (site == NULL) site = choose_site(fix, true);
-        if (site == NULL) return 0;
+        if (site == NULL) return false;
         while (fix->next_offer < fix->offer_count) {
             const gg_rule *rule = fix->offers[fix->next_offer++];
             bool copies;
             if (!prepare(fix, site, rule, &copies)) continue;
-            gg_safety safety = rule->safety > fix->weakest ? rule->safety : fix->weakest;
-            const file *f = &fix->files.items[fix->edited_file];
-            *out = (gg_fix_action){GG_FIX_VERIFY, f->seen.path, f->text, fix->edited, safety, copies, rule};
-            return 0;
+            verify(fix, rule->safety, copies, rule, out);
+            return true;
         }
         give_up_site(fix);
     }
-    return 0;
+    return false;
+}
+
+/* The candidate becomes the file's text, and what was measured of it the entries. */
+static int adopt(gg_fix *fix, size_t file_index, const gg_text *edited, const gg_verdict *verdict, gg_safety safety,
+                 gg_error *err) {
+    gg_entry *after = GG_ARENA_ARRAY(fix->arena, gg_entry, verdict->entry_count);
+    for (size_t i = 0; i < verdict->entry_count; i++) after[i] = verdict->entries[i].after;
+    fix->after = after;
+    fix->after_count = verdict->entry_count;
+    fix->accepted++;
+    file *f = &fix->files.items[file_index];
+    gg_text *text = gg_text_ref(edited);
+    gg_tree_unref(&f->tree);
+    gg_text_unref(&f->text);
+    f->seen.text = f->text = text;
+    fix->site_key = GG_STR_NULL;
+    if (safety > fix->weakest) fix->weakest = safety;
+    return derive_sites(fix, err);
+}
+
+/* ---- the second source ------------------------------------------------------------------------------------------------- */
+
+/* What its candidates may waive: it makes no promise that a rule's author thought about. */
+static gg_safety source_safety(const gg_fix *fix) {
+    return fix->max_safety < GG_SAFETY_NUMERIC ? fix->max_safety : GG_SAFETY_NUMERIC;
+}
+
+/* May it be asked about the site?  No rule mends it, and it was not asked before. */
+static bool is_left(gg_fix *fix, size_t index) {
+    const gg_site *site = &fix->sites.items[index];
+    if (file_at(fix, site->file) == NULL || (fix->wants && !fix->wants(fix->wants_data, site))) return false;
+    const refusal *refused = refusal_of(fix, key_of(fix, index));
+    return refused && !refused->asked && !refused->deliberate;
+}
+
+/* Takes the sites that are left of the first one's file to the source.  false: none is. */
+static bool begin_questions(gg_fix *fix) {
+    size_t n = fix->sites.len, count = 0;
+    const gg_site **left = gg_calloc(n + 1, sizeof(gg_site *));
+    refusal **rows = gg_calloc(n + 1, sizeof(refusal *));
+    bool *taken = gg_calloc(n + 1, sizeof(bool));
+    for (size_t i = 0; i < n; i++) {
+        const gg_site *site = &fix->sites.items[i];
+        if (!is_left(fix, i) || (count && !gg_str_equal(site->file, left[0]->file))) continue;
+        rows[count] = refusal_of(fix, key_of(fix, i));
+        left[count++] = site;
+    }
+    if (count) {
+        const file *f = file_at(fix, left[0]->file);
+        fix->asking = fix->source.begin(fix->source.data, f->tree, left, count, taken);
+        fix->asked_file = (size_t)(f - fix->files.items);
+        fix->asked_site = left[0];
+        rows[0]->asked = true;
+        for (size_t i = 0; i < count && fix->asking; i++) rows[i]->asked = rows[i]->asked || taken[i];
+    }
+    gg_free(taken);
+    gg_free(rows);
+    gg_free(left);
+    return count > 0;
+}
+
+static int next_of_source(gg_fix *fix, gg_fix_action *out, gg_error *err) {
+    for (;;) {
+        while (!fix->asking)
+            if (!begin_questions(fix)) return 0;
+        gg_fix_offer offer = {.step = GG_FIX_DONE};
+        int error = fix->source.next(fix->source.data, &offer, err);
+        if (error) return error;
+        const file *f = &fix->files.items[fix->asked_file];
+        if (offer.step == GG_FIX_ASK && fix->questions < MAX_QUESTIONS) {
+            fix->questions++;
+            fix->awaits_answer = true;
+            *out = (gg_fix_action){
+                .step = GG_FIX_ASK, .file = f->seen.path, .original = f->text, .request = offer.request};
+            return 0;
+        }
+        if (offer.step == GG_FIX_VERIFY && fix->repairs.len < MAX_REPAIRS) {
+            fix->edited = gg_text_ref(offer.edited);
+            note_repair(fix, f, fix->asked_site, NULL, offer.edits);
+            verify(fix, source_safety(fix), false, NULL, out);
+            return 0;
+        }
+        fix->asking = false;
+        if (offer.step != GG_FIX_DONE) return 0; /* no more of them */
+        if (offer.edited == NULL || offer.verdict == NULL || !offer.verdict->accepted) continue;
+        error = adopt(fix, fix->asked_file, offer.edited, offer.verdict, source_safety(fix), err);
+        if (error || next_of_rules(fix, out)) return error;
+    }
+}
+
+int gg_fix_answered(gg_fix *fix, const struct gg_llm_reply *reply, gg_str failure, gg_error *err) {
+    if (!fix->awaits_answer) return gg_fail(err, GG_EINTERNAL, "no question is out");
+    fix->awaits_answer = false;
+    return fix->source.answered(fix->source.data, reply, failure, err);
+}
+
+int gg_fix_next(gg_fix *fix, gg_fix_action *out, gg_error *err) {
+    *out = (gg_fix_action){.step = GG_FIX_DONE, .original = fix->files.items[0].text};
+    if (fix->edited) return gg_fail(err, GG_EINTERNAL, "a candidate is still under verification");
+    if (fix->awaits_answer) return gg_fail(err, GG_EINTERNAL, "a question is still out");
+    if (!fix->captured) {
+        out->step = GG_FIX_CAPTURE;
+        return 0;
+    }
+    if (!fix->asking && next_of_rules(fix, out)) return 0;
+    return fix->source.begin ? next_of_source(fix, out, err) : 0;
 }
 
 int gg_fix_captured(gg_fix *fix, json_t *const *entries, size_t count, gg_error *err) {
@@ -296,20 +430,6 @@ int gg_fix_captured(gg_fix *fix, json_t *const *entries, size_t count, gg_error 
     return derive_sites(fix, err);
 }
 
-static void adopt(gg_fix *fix, const gg_verdict *verdict) {
-    gg_entry *after = GG_ARENA_ARRAY(fix->arena, gg_entry, verdict->entry_count);
-    for (size_t i = 0; i < verdict->entry_count; i++) after[i] = verdict->entries[i].after;
-    fix->after = after;
-    fix->after_count = verdict->entry_count;
-    fix->accepted++;
-    file *f = &fix->files.items[fix->edited_file];
-    gg_tree_unref(&f->tree);
-    gg_text_unref(&f->text);
-    f->seen.text = f->text = fix->edited;
-    fix->edited = NULL;
-    fix->site_key = GG_STR_NULL;
-}
-
 static void refuse(gg_fix *fix, gg_verdict *verdict, gg_str reason) {
     *verdict = (gg_verdict){.outputs = GG_STR("error"), .reasons = GG_ARENA_NEW(fix->arena, gg_str), .reason_count = 1};
     verdict->reasons[0] = gg_arena_str(fix->arena, reason);
@@ -323,16 +443,19 @@ int gg_fix_verified(gg_fix *fix, const json_t *verdict, gg_str failure, gg_error
         refuse(fix, judged, failure.len ? failure : GG_STR("the worker gave no verdict"));
     else if (gg_verdict_decode(judged, verdict, fix->arena, &why) != 0) /* what cannot be read proves nothing */
         refuse(fix, judged, gg_str_from(why.message));
-    fix->repairs.items[fix->repairs.len - 1].verdict = judged;
-    if (judged->accepted) {
-        gg_safety safety = fix->repairs.items[fix->repairs.len - 1].rule->safety;
-        if (safety > fix->weakest) fix->weakest = safety;
-        adopt(fix, judged);
-        return derive_sites(fix, err);
-    }
-    fix->site_was_right = fix->site_was_right || gg_str_is(judged->outputs, "identical");
-    gg_text_unref(&fix->edited);
-    return 0;
+    gg_fix_repair *repair = &fix->repairs.items[fix->repairs.len - 1];
+    repair->verdict = judged;
+    gg_text *edited = fix->edited;
+    fix->edited = NULL;
+    int error = 0;
+    if (fix->asking)
+        error = fix->source.verified(fix->source.data, judged, err);
+    else if (judged->accepted)
+        error = adopt(fix, fix->edited_file, edited, judged, repair->rule->safety, err);
+    else
+        fix->site_was_right = fix->site_was_right || gg_str_is(judged->outputs, "identical");
+    gg_text_unref(&edited);
+    return error;
 }
 
 const gg_text *gg_fix_text(const gg_fix *fix) {

@@ -113,7 +113,8 @@ gg_str gg_verdict_summary(const gg_verdict *verdict, gg_arena *arena);
 /* ---- repair session: mends the sites of a file, and of others it covers: a state machine that runs nothing ---------------------
  * Drive it:  loop { action = gg_fix_next(fix); do what it says; tell it with gg_fix_captured / gg_fix_verified }.
  *   CAPTURE  the current text must be captured       → gg_fix_captured
- *   VERIFY   action.text is a candidate               → gg_fix_verified
+ *   VERIFY   action.edited is a candidate             → gg_fix_verified
+ *   ASK      action.request is to be sent to a model  → gg_fix_answered   (only after gg_fix_use)
  *   DONE     nothing more to try
  * The first break of the first entry is mended first (but that of a function that calls one with a break comes after it) and the file captured again (the verdict's `after` entries serve as that
  * capture), since later breaks may be its cascade; a site whose candidates were all refused is passed over.  A verdict that cannot be
@@ -131,7 +132,7 @@ typedef struct gg_fix_repair { /* one candidate that was tried */
     const gg_text *base; /* the text the edits apply to */
 } gg_fix_repair;
 
-typedef enum gg_fix_step { GG_FIX_CAPTURE, GG_FIX_VERIFY, GG_FIX_DONE } gg_fix_step;
+typedef enum gg_fix_step { GG_FIX_CAPTURE, GG_FIX_VERIFY, GG_FIX_ASK, GG_FIX_DONE } gg_fix_step;
 
 typedef struct gg_fix_file {
     gg_str path; /* absolute */
@@ -139,15 +140,38 @@ typedef struct gg_fix_file {
         *text; /* as it was, as the session began with it, as mended so far; borrowed until the next step */
 } gg_fix_file;
 
+struct gg_llm_request; /* repair/llm/gg_llm.h */
+struct gg_llm_reply;
+
 typedef struct gg_fix_action {
     gg_fix_step step;
-    gg_str file;             /* VERIFY: the file that is edited; all others are as gg_fix_file_at says */
-    const gg_text *original; /* VERIFY: the text now; CAPTURE: the text to capture.  Borrowed. */
-    const gg_text *edited;   /* VERIFY */
-    gg_safety safety;        /* VERIFY: the rule's */
-    bool copies;             /* VERIFY: as gg_edits.copies */
-    const gg_rule *rule;
+    gg_str file;                          /* VERIFY: the file that is edited; all others are as gg_fix_file_at says */
+    const gg_text *original;              /* VERIFY: the text now; CAPTURE: the text to capture.  Borrowed. */
+    const gg_text *edited;                /* VERIFY */
+    gg_safety safety;                     /* VERIFY: the rule's */
+    bool copies;                          /* VERIFY: as gg_edits.copies */
+    const gg_rule *rule;                  /* VERIFY: NULL: a model's */
+    const struct gg_llm_request *request; /* ASK; borrowed until it is answered */
 } gg_fix_action;
+
+/* A second source of candidates, for what no rule mends (repair/llm: gg_agent_source).  Texts and edits it gives are borrowed until it is called again. */
+typedef struct gg_fix_offer {
+    gg_fix_step step; /* ASK, VERIFY or DONE */
+    const struct gg_llm_request *request;
+    const gg_text *edited; /* VERIFY: a candidate; DONE: the one to keep, NULL when there is none */
+    const gg_edits *edits;
+    const gg_verdict *verdict; /* DONE: of the one to keep */
+} gg_fix_offer;
+
+typedef struct gg_fix_source {
+    void *data;
+    /* Takes up the first of these open sites of one file, and those of the others that lie in the same definition: says so in `taken`.  false: it can
+     * do nothing for it. */
+    bool (*begin)(void *data, const gg_tree *tree, const gg_site *const *sites, size_t count, bool *taken);
+    int (*next)(void *data, gg_fix_offer *out, gg_error *err);
+    int (*answered)(void *data, const struct gg_llm_reply *reply, gg_str failure, gg_error *err);
+    int (*verified)(void *data, const gg_verdict *verdict, gg_error *err);
+} gg_fix_source;
 
 /* `path` absolute.  Only sites in that file are mended, unless gg_fix_cover says more.  max_safety bounds the rules. */
 gg_fix *gg_fix_new(gg_str path, const gg_text *text, gg_safety max_safety, const gg_registry *registry);
@@ -159,12 +183,16 @@ void gg_fix_only(gg_fix *fix, bool (*wants)(const void *data, const gg_site *sit
 void gg_fix_cover(gg_fix *fix, bool (*covers)(const void *data, gg_str path), const void *data);
 /* A covered file whose text is not the one on disk: before the capture. */
 void gg_fix_put(gg_fix *fix, gg_str path, const gg_text *original, const gg_text *text);
+/* Sites that no rule mends are taken to this source; its data outlives the session.  max_safety bounds what its candidates may waive, but never further than numeric. */
+void gg_fix_use(gg_fix *fix, gg_fix_source source);
 void gg_fix_free(gg_fix *fix);
 int gg_fix_next(gg_fix *fix, gg_fix_action *out, gg_error *err) GG_MUST_USE;
 /* `frames`: the `entry` values of the capture's frames (copied).  */
 int gg_fix_captured(gg_fix *fix, json_t *const *entries, size_t count, gg_error *err) GG_MUST_USE;
 /* `verdict`: the verdict value of the frame, or NULL when the job failed; `failure` then says why. */
 int gg_fix_verified(gg_fix *fix, const json_t *verdict, gg_str failure, gg_error *err) GG_MUST_USE;
+/* NULL: the exchange failed for good, and `failure` says why. */
+int gg_fix_answered(gg_fix *fix, const struct gg_llm_reply *reply, gg_str failure, gg_error *err) GG_MUST_USE;
 const gg_text *gg_fix_text(const gg_fix *fix); /* its own file as mended so far; borrowed */
 /* The session's own file is the first, then come covered ones; NULL behind the last.  Those untouched so far are among them. */
 const gg_fix_file *gg_fix_file_at(const gg_fix *fix, size_t index);

@@ -5,9 +5,7 @@ static bool is_docstring(TSNode node) {
     return gg_node_is(node, "expression_statement") && gg_node_is(gg__child(node, 0), "string");
 }
 
-gg_str gg__require_module(const gg_tree *tree, TSNode at, const char *module, gg_arena *arena, gg_edits *edits) {
-    gg_str alias = gg__module_alias(tree, at, module);
-    if (alias.len) return alias;
+void gg__add_import(const gg_tree *tree, gg_str statement, gg_arena *arena, gg_edits *edits) {
     /* After the last of the imports that open the file, its docstring and `from __future__`. */
     TSNode root = gg_tree_root(tree), after = {0};
     bool first = true;
@@ -26,13 +24,20 @@ gg_str gg__require_module(const gg_tree *tree, TSNode at, const char *module, gg
     gg_str newline = gg__newline(tree);
     if (ts_node_is_null(after)) {
         gg_edits_add(edits, (gg_span){before, before},
-                     gg_arena_printf(arena, "import %s%.*s", module, GG_STR_ARG(newline)));
+                     gg_arena_printf(arena, "%.*s%.*s", GG_STR_ARG(statement), GG_STR_ARG(newline)));
     } else {
         uint32_t end = ts_node_end_byte(after);
         TSNode next = ts_node_next_sibling(after); /* a comment on its line stays there */
         if (gg_node_is(next, "comment") && ts_node_start_point(next).row == ts_node_end_point(after).row)
             end = ts_node_end_byte(next);
-        gg_edits_add(edits, (gg_span){end, end}, gg_arena_printf(arena, "%.*simport %s", GG_STR_ARG(newline), module));
+        gg_edits_add(edits, (gg_span){end, end},
+                     gg_arena_printf(arena, "%.*s%.*s", GG_STR_ARG(newline), GG_STR_ARG(statement)));
     }
+}
+
+gg_str gg__require_module(const gg_tree *tree, TSNode at, const char *module, gg_arena *arena, gg_edits *edits) {
+    gg_str alias = gg__module_alias(tree, at, module);
+    if (alias.len) return alias;
+    gg__add_import(tree, gg_arena_printf(arena, "import %s", module), arena, edits);
     return gg_str_from(module);
 }

@@ -48,6 +48,8 @@ bool gg__refers_to(const gg_tree *tree, TSNode node, const char *path);
 bool gg__names_builtin(const gg_tree *tree, TSNode node, const char *name);
 /* Can it be reached there, if need be by a new import? */
 bool gg__can_name(const gg_tree *tree, TSNode at, const char *module);
+/* Adds it where imports belong. */
+void gg__add_import(const gg_tree *tree, gg_str statement, gg_arena *arena, gg_edits *edits);
 /* Its alias; when it is not imported, adds `import <module>` where imports belong.  Call only where gg__can_name. */
 gg_str gg__require_module(const gg_tree *tree, TSNode at, const char *module, gg_arena *arena, gg_edits *edits);
 

@@ -15,6 +15,8 @@ ALLOWED = {
     "repair/llm": {"base", "analysis", "repair"},
     "server": {"base", "protocol", "analysis", "repair", "repair/llm"},
 }
+# A folder inside another one's library may use what its files share.
+SHARED = {"repair/llm": {"repair/syntax.h"}}
 EXTERNAL = {
     "jansson.h": {"protocol", "analysis", "repair", "repair/llm", "server"},
     "tree_sitter/api.h": {"analysis", "repair", "repair/llm", "server"},
@@ -42,7 +44,7 @@ def problems(path: str, text: str) -> list[str]:
         target = folder_of(name)
         if target in ALLOWED and "/" in name and target != here:
             header = f"{target}/gg_{target.rsplit('/', 1)[-1]}.h"
-            public = name == header
+            public = name == header or name in SHARED.get(here, set())
             if target not in ALLOWED[here]:
                 found.append(f"{path}: {here}/ may not include {name}")
             elif not public:

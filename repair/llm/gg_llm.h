@@ -3,7 +3,7 @@
 #ifndef GG_LLM_H
 #define GG_LLM_H
 
-#include "base/gg_base.h"
+#include "repair/gg_repair.h"
 
 /* ---- what goes to a model and comes back, whichever API carries it ---------------------------------------------------------- */
 typedef enum gg_llm_role { GG_LLM_USER, GG_LLM_ASSISTANT } gg_llm_role;
@@ -37,5 +37,149 @@ typedef struct gg_llm_reply {
     uint64_t input_tokens, output_tokens; /* as the endpoint counted; 0: it did not say */
     gg_llm_stop stop;
 } gg_llm_reply;
+
+/* ---- typed exchanges (exchange.c): one row says what is asked for; prompt, schema and parser come from it ------------------------ */
+typedef enum gg_llm_field_kind {
+    GG_FIELD_CODE,      /* Python, its own lines and indentation kept */
+    GG_FIELD_TEXT,      /* prose, trimmed */
+    GG_FIELD_EXPRESSION /* one line of Python */
+} gg_llm_field_kind;
+
+typedef struct gg_llm_field {
+    const char *name, *tag; /* JSON: "code"; tagged: <Optimized Code> */
+    const char *says;       /* what belongs in it, for the model */
+    gg_llm_field_kind kind;
+    uint32_t min, max; /* how many of it there may be; max 1: a string in JSON, else an array of them */
+} gg_llm_field;
+
+typedef struct gg_llm_exchange { /* one row of exchange.c */
+    const char *name;
+    const gg_llm_field *fields;
+    size_t field_count;
+} gg_llm_exchange;
+
+enum { GG_MAX_FIELDS = 4 };
+extern const gg_llm_exchange gg_llm_repair;      /* code, reasons */
+extern const gg_llm_exchange gg_llm_explain;     /* explanations: one for each break, in their order */
+extern const gg_llm_exchange gg_llm_more_inputs; /* inputs: Python expressions */
+
+typedef struct gg_llm_answer { /* items of each field, in the arena */
+    struct {
+        gg_str *items;
+        size_t count;
+    } fields[GG_MAX_FIELDS];
+} gg_llm_answer;
+
+/* The prompt's words on the form of the answer; `json`: as the schema has it, else in tags. */
+gg_str gg_llm_format(const gg_llm_exchange *exchange, bool json, gg_arena *arena);
+gg_str gg_llm_schema(const gg_llm_exchange *exchange, gg_arena *arena);
+/* Reads an answer in tags or in JSON, whichever it is.  GG_EPARAMS in words that can be sent back to the model. */
+int gg_llm_read(gg_llm_answer *out, const gg_llm_exchange *exchange, const gg_llm_reply *reply, gg_arena *arena,
+                gg_error *err) GG_MUST_USE;
+
+/* ---- learning from fixes (lessons.c): pairs of before and after, found again by their words ------------------------------------- */
+typedef struct gg_lesson {
+    gg_str id; /* of the break: "GB0059" */
+    gg_str before, after;
+} gg_lesson;
+
+typedef struct gg_lessons gg_lessons; /* one owner at a time */
+gg_lessons *gg_lessons_new(void);
+void gg_lessons_free(gg_lessons *lessons); /* NULL is fine */
+size_t gg_lessons_count(const gg_lessons *lessons);
+/* Copied.  false: it is known, empty or too long.  The oldest goes when there are too many. */
+bool gg_lessons_add(gg_lessons *lessons, const gg_lesson *lesson);
+/* JSON lines; one that cannot be read is left out.  Returns how many were added. */
+size_t gg_lessons_load(gg_lessons *lessons, gg_str jsonl);
+void gg_lessons_render(const gg_lessons *lessons, gg_buf *out);
+/* The nearest, best first; borrowed until the lessons change.  Returns how many. */
+size_t gg_lessons_nearest(const gg_lessons *lessons, gg_str id, gg_str code, const gg_lesson **out, size_t max);
+
+/* ---- SRS: one repair, asked for, judged and asked for again (srs.c).  A state machine: it sends nothing and runs nothing ----------------
+ * Drive it:  loop { action = gg_srs_next(srs); do what it says; tell it with gg_srs_answered / gg_srs_verified }.
+ * Attempt 0; then up to max_rounds more: odd ones send back what was wrong, with all that was said before; rounds 2 and 4 throw everything away and
+ * begin again from the original code.  The first candidate that mends all that was asked for ends it; one that mends some is kept as the
+ * best so far.  It ends whatever it is told: after max_rounds, or when a budget is spent. */
+typedef struct gg_llm_limits { /* 0: without a limit, but for max_rounds */
+    uint32_t max_rounds;       /* beside attempt 0; at most GG_SRS_MAX_ROUNDS */
+    uint64_t max_tokens;       /* in and out, all rounds together; what an endpoint does not count is estimated */
+    uint64_t max_ms;           /* by the caller's clock: gg_srs_clock */
+    double max_cost, input_price, output_price; /* prices of a million tokens */
+    uint32_t answer_tokens;
+    double temperature, top_p;
+    bool json; /* the endpoint can be told a schema: the answer is to be JSON */
+} gg_llm_limits;
+
+enum { GG_SRS_ROUNDS = 3, GG_SRS_MAX_ROUNDS = 5 };
+gg_llm_limits gg_llm_limits_default(void);
+
+typedef struct gg_llm_task { /* what is to be mended; copied, but for sites and lessons, which outlive the SRS */
+    const gg_tree *tree;     /* of the file, as it is now */
+    const gg_site *const *sites;
+    size_t site_count;           /* of one definition (gg_llm_definition) */
+    const gg_str *explanations;  /* one for each site, instead of our own words; NULL, and empty ones: our own */
+    const gg_lessons *lessons;   /* NULL: none */
+    const gg_registry *registry; /* NULL is fine */
+} gg_llm_task;
+
+/* The definition that an exchange is about: the outermost class around the site, else the outermost function, decorators included; where that is
+ * too long for a prompt, the next smaller one.  false: there is none. */
+bool gg_llm_definition(const gg_tree *tree, gg_span site, gg_span *out);
+
+typedef enum gg_srs_step { GG_SRS_ASK, GG_SRS_VERIFY, GG_SRS_DONE } gg_srs_step;
+
+typedef struct gg_srs_action {
+    gg_srs_step step;
+    uint32_t round;                /* 0: the first attempt */
+    const gg_llm_request *request; /* ASK; borrowed until it is answered */
+    const gg_text *edited;         /* VERIFY: the candidate; DONE: the best, NULL when there is none */
+    const gg_edits *edits;         /* … that make it of the task's text */
+    const gg_verdict *verdict;     /* DONE: of the best */
+    const char *end;               /* DONE: why: "mended", "rounds", "tokens", "time", "cost", "endpoint" */
+} gg_srs_action;
+
+typedef struct gg_srs_round { /* the trajectory */
+    gg_str asked;             /* the last message of the request */
+    bool fresh;               /* nothing of the rounds before was sent */
+    gg_str answered;          /* what came back; empty: nothing */
+    gg_str outcome;           /* what was wrong, or the verdict's summary */
+    gg_str cheat;             /* the name of what integrity refused it for; empty: nothing */
+    gg_str reasons;           /* the model's own, one a line */
+    uint64_t input_tokens, output_tokens;
+    double cost;
+} gg_srs_round;
+
+typedef struct gg_srs gg_srs;
+gg_srs *gg_srs_new(const gg_llm_task *task, const gg_llm_limits *limits);
+void gg_srs_free(gg_srs *srs); /* NULL is fine */
+void gg_srs_clock(gg_srs *srs,
+                  uint64_t now_ms); /* the time, whenever the caller likes to tell it; the first is the beginning */
+int gg_srs_next(gg_srs *srs, gg_srs_action *out, gg_error *err) GG_MUST_USE;
+/* NULL: the exchange failed for good, and `failure` says why: the SRS ends. */
+int gg_srs_answered(gg_srs *srs, const gg_llm_reply *reply, gg_str failure, gg_error *err) GG_MUST_USE;
+/* The verdict outlives the SRS. */
+int gg_srs_verified(gg_srs *srs, const gg_verdict *verdict, gg_error *err) GG_MUST_USE;
+const gg_srs_round *gg_srs_rounds(const gg_srs *srs, size_t *out_count);
+void gg_srs_log(const gg_srs *srs, gg_buf *out); /* the trajectory, Markdown */
+
+/* ---- integrity (integrity.c): what a model may not do to make a verdict come out well -------------------------------------------------- */
+typedef struct gg_cheat {
+    const char *name; /* "turns-off-compiler", of cheats.def; NULL: nothing was found */
+    gg_str why;       /* in words, with the code that shows it; in the arena */
+} gg_cheat;
+/* The first thing that `after` has and `before` has not; `definition`: the span, in `before`, that the edit had to keep to. */
+gg_cheat gg_integrity_check(const gg_tree *before, const gg_tree *after, gg_span definition, gg_arena *arena);
+
+/* ---- the agent: SRS as the second source of a repair session (agent.c; gg_fix_use) --------------------------------------------------------- */
+typedef struct gg_agent gg_agent; /* one owner at a time; outlives the session it is used in */
+/* The limits are those of the whole session, max_rounds those of each site.  `lessons`, `registry`: borrowed, NULL is fine. */
+gg_agent *gg_agent_new(const gg_llm_limits *limits, gg_lessons *lessons, const gg_registry *registry);
+void gg_agent_free(gg_agent *agent);
+void gg_agent_clock(gg_agent *agent, uint64_t now_ms); /* tell it before each step */
+gg_fix_source gg_agent_source(gg_agent *agent);
+/* The SRS that runs, or ran last; NULL: none did.  Borrowed until the next one begins. */
+const gg_srs *gg_agent_srs(const gg_agent *agent);
+void gg_agent_spent(const gg_agent *agent, uint64_t *input_tokens, uint64_t *output_tokens, double *cost);
+void gg_agent_log(const gg_agent *agent, gg_buf *out); /* "Show repair log": all trajectories, Markdown */
 
 #endif

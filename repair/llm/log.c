@@ -1,0 +1,42 @@
+/* A trajectory as Markdown: "Show repair log".  Any thread. */
+#include "repair/llm/exchange.h"
+
+/* In a fence longer than any run of backticks inside. */
+static void fenced(gg_buf *out, gg_str text) {
+    size_t longest = 2, run = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        run = text.ptr[i] == '`' ? run + 1 : 0;
+        if (run > longest) longest = run;
+    }
+    for (int side = 0; side < 2; side++) {
+        for (size_t i = 0; i <= longest; i++) gg_buf_append_char(out, '`');
+        if (side == 0) {
+            gg_buf_append_z(out, "text\n");
+            gg_buf_append(out, text);
+            if (!gg_str_ends_with(text, GG_STR("\n"))) gg_buf_append_char(out, '\n');
+        }
+    }
+    gg_buf_append_z(out, "\n\n");
+}
+
+void gg_srs_log(const gg_srs *srs, gg_buf *out) {
+    size_t count;
+    const gg_srs_round *rounds = gg_srs_rounds(srs, &count);
+    for (size_t i = 0; i < count; i++) {
+        const gg_srs_round *r = &rounds[i];
+        gg_buf_printf(out, "### Round %zu: %s\n\n", i,
+                      i == 0     ? "first attempt"
+                      : r->fresh ? "from the original code again"
+                                 : "with the verdict on the one before");
+        gg_buf_printf(out, "%llu tokens sent, %llu received", (unsigned long long)r->input_tokens,
+                      (unsigned long long)r->output_tokens);
+        if (r->cost > 0) gg_buf_printf(out, ", cost %.4f", r->cost);
+        gg_buf_append_z(out, ".\n\nAsked:\n\n");
+        fenced(out, r->asked);
+        gg_buf_append_z(out, "Answered:\n\n");
+        fenced(out, r->answered);
+        if (r->cheat.len) gg_buf_printf(out, "Refused for `%.*s`.\n\n", GG_STR_ARG(r->cheat));
+        gg_buf_append_z(out, "Came to:\n\n");
+        fenced(out, r->outcome);
+    }
+}
