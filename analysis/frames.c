@@ -112,6 +112,10 @@ json_t *gg_write_inputs_request_encode(const gg_capture_request *request) {
     return run_request("write_inputs", request);
 }
 
+json_t *gg_graphs_request_encode(const gg_capture_request *request) {
+    return run_request("graphs", request);
+}
+
 json_t *gg_packages_request_encode(const gg_capture_request *request) {
     return run_request("packages", request);
 }

@@ -415,6 +415,38 @@ json_t *gg_capture_request_encode(const gg_capture_request *request); /* new ref
 /* The same, asking for code that gives the file's example inputs; `entries` and `train` are not read. */
 json_t *gg_write_inputs_request_encode(const gg_capture_request *request); /* new reference */
 
+json_t *gg_graphs_request_encode(const gg_capture_request *request); /* new reference */
+
+/* ---- graphs (graphs.c, graphs_svg.c): what an entry is captured as, to be looked at ---------------------------------------------- */
+typedef struct gg_graph {
+    uint32_t ops, inputs;
+    gg_str code;   /* FX code, as print_readable gives it; cut where it is long */
+    int32_t ended; /* index of the break that ended it; -1: none did */
+} gg_graph;
+
+typedef struct gg_graph_break {
+    gg_str id, summary, file; /* of its site: one line in our words; absolute path */
+    gg_position start;        /* UTF-16 */
+    uint32_t before;          /* how many graphs there were when Dynamo met it */
+} gg_graph_break;
+
+typedef struct gg_graphs {
+    gg_str name, message; /* of the entry; message: what went wrong, or is to be known */
+    gg_graph *graphs;
+    size_t graph_count;
+    gg_graph_break *breaks;
+    size_t break_count;
+} gg_graphs;
+
+/* The `graphs` value of a worker's frame.  Copied into the arena.  Files of breaks are read through `sources`. */
+int gg_graphs_decode(gg_graphs *out, const json_t *json, gg_sources *sources, const struct gg_registry *registry,
+                     gg_arena *arena, gg_error *err) GG_MUST_USE;
+gg_str gg_graphs_summary(const gg_graphs *graphs, gg_arena *arena); /* "Net: 3 graphs, 2 breaks" */
+/* A section for each graph, and between them each break with its reason and a link to its place. */
+void gg_graphs_markdown(const gg_graphs *graphs, gg_buf *out);
+/* A picture of where the graph splits; self-contained, and text in it is escaped. */
+void gg_graphs_svg(const gg_graphs *graphs, gg_buf *out);
+
 typedef struct gg_verify_request {
     json_int_t id;
     gg_str file;

@@ -18,6 +18,7 @@ int gg_server_run(const gg_server_settings *settings);
 /* The command line, one function per subcommand (server/cli/<name>.c); argv[0] is the subcommand.  Return the exit status. */
 int gg_cli_check(int argc, char **argv);
 int gg_cli_fix(int argc, char **argv);
+int gg_cli_graph(int argc, char **argv);
 int gg_cli_explain(int argc, char **argv);
 int gg_cli_doctor(int argc, char **argv);
 int gg_cli_record(int argc, char **argv);

@@ -16,6 +16,7 @@ static const struct command {
 } commands[] = {
     {"check", gg_cli_check, "show the graph breaks of files"},
     {"fix", gg_cli_fix, "mend graph breaks with proved edits"},
+    {"graph", gg_cli_graph, "show the graphs that a file's entries are captured as"},
     {"explain", gg_cli_explain, "say what a graph break is"},
     {"record", gg_cli_record, "run a program and keep example inputs of its modules"},
     {"run", gg_cli_run_command, "run a program with the patched packages of fix --package"},

@@ -49,7 +49,7 @@ static gg_method methods[] = {
     REQUEST("workspace/executeCommand", GG_RUNNING, &gg_type_execute_command_params, gg_on_execute_command,
             "{\"executeCommandProvider\":{\"commands\":[\"graphglue.bench\",\"graphglue.capture\",\"graphglue.glue\","
             "\"graphglue.glueAll\","
-            "\"graphglue.status\",\"graphglue.writeInputs\"]}}"),
+            "\"graphglue.showGraph\",\"graphglue.status\",\"graphglue.writeInputs\"]}}"),
 };
 
 gg_method *gg_methods(size_t *out_count) {

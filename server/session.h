@@ -253,6 +253,10 @@ void gg_writing_cancel(gg_writing *writing); /* its done follows */
 int gg_inputs_edits(gg_edits *out, const gg_text *text, const json_t *answer, gg_error *err) GG_MUST_USE;
 gg_str gg_inputs_words(const json_t *answer, gg_arena *arena);
 
+/* ---- graphs.c ---- */
+/* Answers the call: what the entries of a document are captured as.  `argument`: a URI, or {uri, entry}. */
+void gg_show_graphs(gg_session *session, gg_call *call, const json_t *argument);
+
 /* ---- entry_states.c ---- */
 typedef struct gg_entry_state {
     gg_span span; /* the line of a class or function */

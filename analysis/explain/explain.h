@@ -62,6 +62,8 @@ void gg__put_template(gg__writer *w, gg_str text, const gg__subject *subject, si
 void gg__put_quote(gg__writer *w, const char *head, gg_str text);
 /* A block of code; `fenced` is the section with its fence. */
 void gg__put_block(gg__writer *w, gg_str fenced);
+/* Python that came from outside, between fences that nothing in it can close. */
+void gg__put_program(gg__writer *w, gg_str code);
 
 /* ---- compose.c: ids without a text of ours ---- */
 void gg__put_sentence(gg__writer *w, gg_str words); /* gg__put_words and a full stop */

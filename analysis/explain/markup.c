@@ -175,3 +175,18 @@ void gg__put_block(gg__writer *w, gg_str fenced) {
         fenced = end == SIZE_MAX ? GG_STR_NULL : gg_str_slice(fenced, end + 1, fenced.len);
     }
 }
+
+static void put_fence(gg__writer *w, size_t ticks, const char *language) {
+    for (size_t i = 0; i < ticks; i++) put_char(w, '`');
+    gg__put(w, language);
+    put_char(w, '\n');
+}
+
+void gg__put_program(gg__writer *w, gg_str code) {
+    size_t ticks = longest_run(code, '`') + 1;
+    if (ticks < 3) ticks = 3;
+    put_fence(w, ticks, "python");
+    put_str(w, code);
+    if (code.len == 0 || code.ptr[code.len - 1] != '\n') put_char(w, '\n');
+    put_fence(w, ticks, "");
+}

@@ -6,28 +6,31 @@
 
 #include "server/cli/cli.h"
 
-enum { CHECK = 1, FIX = 2, EXPLAIN = 4, DOCTOR = 8, RECORD = 16, RUN = 32, MAX_JOBS = 64 };
+enum { CHECK = 1, FIX = 2, EXPLAIN = 4, DOCTOR = 8, RECORD = 16, RUN = 32, GRAPH = 64, MAX_JOBS = 64 };
 
 static const struct option {
     const char *name, *value, *help; /* value: NULL for a switch */
     unsigned commands;
 } options[] = {
-    {"--json", NULL, "print JSON (docs/json.md)", CHECK | FIX | EXPLAIN | DOCTOR},
+    {"--json", NULL, "print JSON (docs/json.md)", CHECK | FIX | GRAPH | EXPLAIN | DOCTOR},
     {"--sarif", NULL, "print SARIF 2.1.0, for code scanning (docs/sarif.md)", CHECK},
-    {"--python", "PATH", "the interpreter that has torch and your packages", CHECK | FIX | EXPLAIN | DOCTOR},
+    {"--python", "PATH", "the interpreter that has torch and your packages", CHECK | FIX | GRAPH | EXPLAIN | DOCTOR},
     {"--worker-command", "WORDS", "run the worker elsewhere: ssh HOST, srun, docker exec -i NAME (docs/remote.md)",
-     CHECK | FIX | DOCTOR},
-    {"--worker-program", "PATH", "graphglue-worker there (default: on the PATH there)", CHECK | FIX | DOCTOR},
-    {"--worker-map", "HERE=THERE", "a folder here and the same one there (repeatable)", CHECK | FIX | DOCTOR},
-    {"--worker-start", "SECONDS", "how long --worker-command may take to answer (default 60)", CHECK | FIX | DOCTOR},
+     CHECK | FIX | GRAPH | DOCTOR},
+    {"--worker-program", "PATH", "graphglue-worker there (default: on the PATH there)", CHECK | FIX | GRAPH | DOCTOR},
+    {"--worker-map", "HERE=THERE", "a folder here and the same one there (repeatable)", CHECK | FIX | GRAPH | DOCTOR},
+    {"--worker-start", "SECONDS", "how long --worker-command may take to answer (default 60)",
+     CHECK | FIX | GRAPH | DOCTOR},
+    {"--entry", "NAME", "show this entry only", GRAPH},
+    {"--svg", NULL, "print a picture of where the graph splits, of one entry", GRAPH},
     {"--static", NULL, "run nothing: say what the text alone tells", CHECK},
     {"--diff", NULL, "show the proved edits as a unified diff (the default)", FIX},
     {"--apply", NULL, "write the proved edits to the files", FIX},
     {"--max-safety", "CLASS", "weakest edits allowed: exact (default), effects, numeric, config, opaque", FIX},
     {"--package", "NAME", "mend this installed package too, in an overlay (repeatable; docs/overlay.md)", FIX},
     {"--bench", NULL, "time every entry without the compiler, compiled as it was, and compiled as mended", FIX},
-    {"--train", NULL, "run every entry in training mode with gradients", CHECK | FIX},
-    {"--timeout", "SECONDS", "deadline of one entry (default 60)", CHECK | FIX},
+    {"--train", NULL, "run every entry in training mode with gradients", CHECK | FIX | GRAPH},
+    {"--timeout", "SECONDS", "deadline of one entry (default 60)", CHECK | FIX | GRAPH},
     {"--no-cache", NULL, "run every file, also those whose stored result still holds", CHECK},
     {"-j", "N", "worker processes, of --static threads (default: as many as there are processors and memory for)",
      CHECK},
@@ -44,7 +47,8 @@ static const struct option {
     {"--model", NULL, "ask the language model that is configured something small (docs/model.md); exit code 0 or 2",
      DOCTOR},
     {"--fail-on", "breaks|never", "whether breaks make the exit code 1 (default breaks)", CHECK | FIX},
-    {"--log-level", "LEVEL", "error, warning (default), info, debug", CHECK | FIX | EXPLAIN | DOCTOR | RECORD | RUN},
+    {"--log-level", "LEVEL", "error, warning (default), info, debug",
+     CHECK | FIX | GRAPH | EXPLAIN | DOCTOR | RECORD | RUN},
 };
 
 static const struct {
@@ -58,6 +62,10 @@ static const struct {
     {"fix", FIX,
      "fix [options] PATH...\n\nMends graph breaks with edits proved on the files' own inputs. Your files are "
      "written only with --apply.\nExit code: 0 no break is left, 1 breaks are, 2 something could not be run."},
+    {"graph", GRAPH,
+     "graph [options] PATH\n\nShows the graphs that the file's entries are captured as: the FX code of each, and which "
+     "break ends it.\n"
+     "Exit code: 0 no break, 1 breaks, 2 something could not be run."},
     {"explain", EXPLAIN,
      "explain GBxxxx|GGxxx\n\nSays what a graph break is, why it happens and what to do; of a repair rule, what it "
      "does."},
@@ -188,6 +196,7 @@ static const struct {
     {"--train", offsetof(gg_cli_args, train)},      {"--diff", offsetof(gg_cli_args, diff)},
     {"--apply", offsetof(gg_cli_args, apply)},      {"--bench", offsetof(gg_cli_args, bench)},
     {"--strict", offsetof(gg_cli_args, strict)},    {"--model", offsetof(gg_cli_args, model)},
+    {"--svg", offsetof(gg_cli_args, svg)},
 };
 
 static int take(gg_cli_args *a, const char *name, const char *value, gg_error *err) {
@@ -207,6 +216,8 @@ static int take(gg_cli_args *a, const char *name, const char *value, gg_error *e
         a->overlay = value;
     else if (strcmp(name, "--package") == 0)
         gg_list_push(&a->packages, (char *)(uintptr_t)value);
+    else if (strcmp(name, "--entry") == 0)
+        a->entry = value;
     else if (strcmp(name, "--stdin-filename") == 0)
         a->stdin_filename = value;
     else if (strcmp(name, "-o") == 0)
@@ -302,6 +313,7 @@ int gg_cli_parse(gg_cli_args *out, int argc, char **argv, bool *help, gg_error *
         if (error) return error;
     }
     if (out->diff && out->apply) return gg_fail(err, GG_EPARAMS, "--diff and --apply exclude each other");
+    if (out->json && out->svg) return gg_fail(err, GG_EPARAMS, "--json and --svg exclude each other");
     if (out->json && out->sarif) return gg_fail(err, GG_EPARAMS, "--json and --sarif exclude each other");
     return 0;
 }

@@ -26,6 +26,8 @@ typedef struct gg_cli_args {
     gg_cli_names packages;    /* of fix: their files are mended too; borrowed from argv */
     const char *overlay;      /* of run */
     bool strict;              /* of run */
+    const char *entry;        /* of graph */
+    bool svg;                 /* of graph */
     bool bench;               /* of fix: time what was mended */
     bool model;               /* of doctor */
     bool json, sarif, is_static, fresh, train, diff, apply, never_fail;

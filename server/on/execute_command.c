@@ -202,6 +202,8 @@ GG_HANDLER(gg_on_execute_command) {
         capture(session, call, first);
     else if (gg_str_is(p->command, "graphglue.writeInputs"))
         write_inputs(session, call, first);
+    else if (gg_str_is(p->command, "graphglue.showGraph"))
+        gg_show_graphs(session, call, first);
     else if (gg_str_is(p->command, "graphglue.status"))
         gg_call_reply_take(call, gg_status_json(session));
     else

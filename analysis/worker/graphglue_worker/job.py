@@ -1,4 +1,5 @@
-"""What a forked child does: one capture, one verification, the timing of an edit, the writing of inputs, or a look at installed packages."""
+"""What a forked child does: one capture, one verification, the timing of an edit, the writing of inputs, a look at graphs or at installed
+packages."""
 
 import contextlib
 import os
@@ -14,6 +15,7 @@ from graphglue_worker import (
     bench,
     capture,
     forks,
+    graphs,
     inputs,
     overlay,
     packages,
@@ -66,6 +68,8 @@ def run(
             repeats = _capture(request, file, plans, ahead)
         elif request["op"] == "write_inputs":
             write_inputs.run({**request, "file": file}, plans)
+        elif request["op"] == "graphs":
+            graphs.run(request, file, plans)
         elif request["op"] == "bench":
             bench.run(request, wire.report)
         elif request["op"] == "packages":

@@ -13,7 +13,7 @@ from graphglue_worker import advice, memory
 
 # Imported before the first fork, so that no job pays for it.
 _PRELOAD = (
-    "capture", "compare", "deduced", "devices", "facts", "forks", "hooks", "inputs", "job", "judge", "observe", "overlay",
+    "capture", "compare", "deduced", "devices", "facts", "forks", "graphs", "hooks", "inputs", "job", "judge", "observe", "overlay",
     "positions", "reads", "recorded", "records", "sandbox", "snapshot", "users_compile", "verify",
     "write_inputs",
 )  # fmt: skip

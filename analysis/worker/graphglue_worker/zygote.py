@@ -210,7 +210,7 @@ class Zygote:
 
     def take(self, request: dict[str, Any]) -> None:
         op = request.get("op")
-        if op in ("capture", "verify", "write_inputs", "packages", "bench"):
+        if op in ("capture", "verify", "write_inputs", "packages", "bench", "graphs"):
             if isinstance(request.get("file"), str):
                 self.waiting.append(request)
             else:
