@@ -130,6 +130,7 @@ static json_t *compare_request(const char *op, const gg_verify_request *request)
     json_object_set_new(frame, "entries", names(request->entries, request->entry_count));
     json_object_set_new(frame, "packages", names(request->packages, request->package_count));
     json_object_set_new(frame, "safety", json_string(request->safety ? request->safety : "exact"));
+    json_object_set_new(frame, "also", names(request->also, request->also_count));
     json_object_set_new(frame, "copies", json_boolean(request->copies));
     json_object_set_new(frame, "train", json_boolean(request->train));
     json_object_set_new(frame, "deadline_ms", json_integer(request->deadline_ms));

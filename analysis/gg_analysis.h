@@ -459,7 +459,9 @@ typedef struct gg_verify_request {
     const gg_str *packages;
     size_t package_count; /* as for a capture */
     const char *safety;   /* "exact", … */
-    bool copies;          /* a result may be a new tensor where the original gives back one that others hold */
+    const gg_str *also;
+    size_t also_count; /* classes of edits that were accepted before: what they waive is waived too */
+    bool copies;       /* a result may be a new tensor where the original gives back one that others hold */
     bool train;
     uint32_t deadline_ms;
 } gg_verify_request;

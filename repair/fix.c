@@ -39,7 +39,7 @@ struct gg_fix {
     bool (*covers)(const void *data, gg_str path); /* NULL: no other file */
     const void *covers_data;
     gg_safety max_safety;
-    gg_safety weakest; /* of the accepted repairs: what one waived shows where a later one lets more be compiled */
+    unsigned classes; /* of the accepted repairs, a bit each: what one waived may show only behind a later one */
     const gg_registry *registry;
     bool (*wants)(const void *data, const gg_site *site); /* NULL: every one */
     const void *wants_data;
@@ -285,9 +285,11 @@ static void verify(const gg_fix *fix, gg_safety safety, bool copies, const gg_ru
                            .file = f->seen.path,
                            .original = f->text,
                            .edited = fix->edited,
-                           .safety = safety > fix->weakest ? safety : fix->weakest,
+                           .safety = safety,
                            .copies = copies,
                            .rule = rule};
+    for (gg_safety c = GG_SAFETY_EXACT; c <= GG_SAFETY_OPAQUE; c++)
+        if (fix->classes & 1U << c) out->also[out->also_count++] = gg_str_from(gg_safety_name(c));
 }
 
 /* The next candidate of a rule; false when no rule has one. */
@@ -323,7 +325,7 @@ static int adopt(gg_fix *fix, size_t file_index, const gg_text *edited, const gg
     gg_text_unref(&f->text);
     f->seen.text = f->text = text;
     fix->site_key = GG_STR_NULL;
-    if (safety > fix->weakest) fix->weakest = safety;
+    fix->classes |= 1U << safety;
     return derive_sites(fix, err);
 }
 
@@ -472,7 +474,7 @@ const gg_fix_repair *gg_fix_repairs(const gg_fix *fix, size_t *out_count) {
 }
 
 bool gg_fix_hides(const gg_fix *fix) {
-    return fix->weakest == GG_SAFETY_OPAQUE;
+    return (fix->classes & 1U << GG_SAFETY_OPAQUE) != 0;
 }
 
 const gg_entry *gg_fix_before(const gg_fix *fix, size_t *out_count) {

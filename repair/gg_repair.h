@@ -145,12 +145,14 @@ struct gg_llm_reply;
 
 typedef struct gg_fix_action {
     gg_fix_step step;
-    gg_str file;                          /* VERIFY: the file that is edited; all others are as gg_fix_file_at says */
-    const gg_text *original;              /* VERIFY: the text now; CAPTURE: the text to capture.  Borrowed. */
-    const gg_text *edited;                /* VERIFY */
-    gg_safety safety;                     /* VERIFY: the rule's */
-    bool copies;                          /* VERIFY: as gg_edits.copies */
-    const gg_rule *rule;                  /* VERIFY: NULL: a model's */
+    gg_str file;             /* VERIFY: the file that is edited; all others are as gg_fix_file_at says */
+    const gg_text *original; /* VERIFY: the text now; CAPTURE: the text to capture.  Borrowed. */
+    const gg_text *edited;   /* VERIFY */
+    gg_safety safety;        /* VERIFY: the rule's */
+    gg_str also[GG_SAFETY_OPAQUE + 1];
+    size_t also_count;   /* VERIFY: the classes of the repairs accepted so far: what they waive stays waived */
+    bool copies;         /* VERIFY: as gg_edits.copies */
+    const gg_rule *rule; /* VERIFY: NULL: a model's */
     const struct gg_llm_request *request; /* ASK; borrowed until it is answered */
 } gg_fix_action;
 

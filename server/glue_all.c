@@ -174,18 +174,22 @@ static void submit(gg_glue_all *all, json_t *request_take) {
     finish(all, GG_ECANCELED, NULL);
 }
 
-static json_t *compare_request(const gg_glue_all *all, const gg_text *before, const gg_text *after, const char *safety,
-                               bool copies) {
+static json_t *compare_request(const gg_glue_all *all, const gg_text *before, const gg_text *after,
+                               const gg_fix_action *action) {
     gg_verify_request verify = {.file = gg_str_from(all->path),
-                                .safety = safety,
-                                .copies = copies,
-                                .deadline_ms = all->options->timeout_ms * (safety ? 1 : BENCH_DEADLINES)};
+                                .deadline_ms = all->options->timeout_ms * (action ? 1 : BENCH_DEADLINES)};
+    if (action) {
+        verify.safety = gg_safety_name(action->safety);
+        verify.also = action->also;
+        verify.also_count = action->also_count;
+        verify.copies = action->copies;
+    }
     gg_overlay_file *files = texts_of(all, before, &verify.original_count),
                     edited = {verify.file, gg_text_bytes(after)};
     verify.original = files;
     verify.edited = &edited;
     verify.edited_count = 1;
-    json_t *request = safety ? gg_verify_request_encode(&verify) : gg_bench_request_encode(&verify);
+    json_t *request = action ? gg_verify_request_encode(&verify) : gg_bench_request_encode(&verify);
     gg_free(files);
     return request;
 }
@@ -194,7 +198,7 @@ static void ask_bench(gg_glue_all *all) {
     all->asked_capture = all->asked_verdict = false;
     all->asked_bench = true;
     gg_progress_say(all->progress, "timing");
-    submit(all, compare_request(all, all->text, gg_fix_text(all->fix), NULL, false));
+    submit(all, compare_request(all, all->text, gg_fix_text(all->fix), NULL));
 }
 
 static void ask(gg_glue_all *all) {
@@ -219,8 +223,7 @@ static void ask(gg_glue_all *all) {
     gg_progress_say(all->progress, gg_arena_z(arena, gg_arena_printf(arena, "candidate %zu: %s", ++all->candidates,
                                                                      all->action.rule->name)));
     gg_arena_free(arena);
-    submit(all, compare_request(all, all->action.original, all->action.edited, gg_safety_name(all->action.safety),
-                                all->action.copies));
+    submit(all, compare_request(all, all->action.original, all->action.edited, &all->action));
 }
 
 static bool wants(const void *data, const gg_site *site) {

@@ -52,6 +52,8 @@ static int capture(fixing *f, gg_fix *fix, gg_cli_file *file, char **failure, gg
 static int verify(fixing *f, gg_fix *fix, const gg_fix_action *action, const gg_cli_file *file, gg_error *err) {
     gg_verify_request request = {.file = gg_str_from(file->absolute),
                                  .safety = gg_safety_name(action->safety),
+                                 .also = action->also,
+                                 .also_count = action->also_count,
                                  .copies = action->copies,
                                  .train = f->args.train,
                                  .deadline_ms = file->options->timeout_ms};

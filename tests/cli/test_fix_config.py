@@ -63,3 +63,18 @@ def test_what_hides_code_is_never_glued(tmp_path: Path, run_json: Any) -> None:
     assert entry["after"]["graphs"] == 1 and not entry["glued"]
     code, out = run_json("fix", "--max-safety", "config", str(file))
     assert code == 1 and "nonstrict_trace" not in out["files"][0]["patched"]
+
+
+def test_a_setting_and_a_message_are_both_mended(tmp_path: Path, run_json: Any) -> None:
+    file = tmp_path / "p.py"
+    for forward in (
+        "print(x.mean())\n        return self.rnn(x)[0] * 2",
+        "x = self.rnn(x)[0] * 2\n        print(x.mean())\n        return x",
+    ):
+        file.write_text(RNN.replace("return self.rnn(x)[0] * 2", forward))
+        code, out = run_json("fix", "--max-safety", "config", str(file))
+        repairs = out["files"][0]["repairs"]
+        assert {(r["safety"], r["verdict"]["accepted"]) for r in repairs} == {("config", True), ("effects", True)}, (
+            repairs
+        )
+        assert code == 0 and out["files"][0]["entries"][0]["glued"]

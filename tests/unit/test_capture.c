@@ -205,6 +205,7 @@ static void test_requests(void **state) {
     assert_int_equal(json_string_length(json_object_get(file, "text")), 8);
     json_decref(json);
 
+    const gg_str also = GG_STR("effects");
     gg_verify_request verify = {.id = 4,
                                 .file = GG_STR("/w/a.py"),
                                 .edited = overlay,
@@ -212,9 +213,12 @@ static void test_requests(void **state) {
                                 .entries = names,
                                 .entry_count = 1,
                                 .safety = "numeric",
+                                .also = &also,
+                                .also_count = 1,
                                 .train = true};
     json = gg_verify_request_encode(&verify);
     assert_string_equal(json_string_value(json_object_get(json, "safety")), "numeric");
+    assert_string_equal(json_string_value(json_array_get(json_object_get(json, "also"), 0)), "effects");
     assert_int_equal(json_array_size(json_object_get(json, "original")), 0);
     assert_int_equal(json_array_size(json_object_get(json, "edited")), 1);
     assert_string_equal(json_string_value(json_array_get(json_object_get(json, "entries"), 0)), "Net");

@@ -99,7 +99,7 @@ static void expect(session *s, const char *rule) {
     next(s);
     assert_int_equal(s->action.step, GG_FIX_VERIFY);
     assert_string_equal(s->action.rule->code, rule);
-    assert_true(s->action.safety >= s->action.rule->safety);
+    assert_true(s->action.safety == s->action.rule->safety);
     assert_false(gg_str_equal(gg_text_bytes(s->action.original), gg_text_bytes(s->action.edited)));
 }
 
@@ -216,14 +216,15 @@ static void test_what_a_repair_waived_stays_waived(void **state) {
     expect(&s, "GG001");
     refuse(&s, "different");
     expect(&s, "GG003");
-    assert_int_equal(s.action.safety, GG_SAFETY_EXACT);
+    assert_int_equal(s.action.also_count, 0);
     finish(&s);
     s = start("import torch\n\n\ndef f(h):\n    print(h)\n    return h * h.max().item()\n", GG_SAFETY_EFFECTS);
     captured(&s, BREAKS("GB0059|print(h)", "GB0124|h.max().item()"));
     expect(&s, "GG001");
     accept(&s, BREAKS("GB0124|h.max().item()"));
     expect(&s, "GG003");
-    assert_int_equal(s.action.safety, GG_SAFETY_EFFECTS);
+    assert_int_equal(s.action.also_count, 1);
+    assert_true(gg_str_is(s.action.also[0], "effects"));
     finish(&s);
 }
 

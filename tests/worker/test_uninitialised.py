@@ -90,3 +90,14 @@ def test_what_does_not_run_is_told_as_ever(worker: Any, write: Any) -> None:
     )
     found = worker.capture(file).entry
     assert found["status"] == "eager_error" and "size mismatch" in found["message"]
+
+
+def test_no_module_is_asked_for_its_repr(worker: Any, write: Any) -> None:
+    file = write(
+        "import torch\nfrom torch import nn\n\n\n"
+        "class Net(nn.Module):\n    def forward(self, x):\n        return x + 1\n\n"
+        "    def __repr__(self):\n        raise KeyError('alpha')\n\n\n"
+        "def graphglue_inputs():\n    yield 'e', Net(), (torch.ones(2),), {}\n"
+    )
+    found = worker.capture(file).entry
+    assert found["status"] == "captured", found["message"]

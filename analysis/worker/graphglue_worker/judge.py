@@ -22,7 +22,7 @@ COMPARED = (
     "exceptions",
 )
 SLOWER_TIMES, SLOWER_S = 10, 0.5  # than the original, a call of code that the user did not write
-_QUIET = ("effects", "opaque")  # what is said under the compiler, and which exception, is waived
+_QUIET = {"effects", "opaque"}  # what is said under the compiler, and which exception, is waived
 Found = tuple[str, str]  # words, and what it makes of the outputs: "close", "different" or "error"
 
 
@@ -38,12 +38,13 @@ def refusal(reason: str) -> dict[str, Any]:
 def judge(
     before: list[Side],
     after: list[Side],
-    safety: str,
+    classes: set[str],
     lines: cascade.Lines,
     copies: bool = False,
     guarded: bool = False,
 ) -> dict[str, Any]:
-    """The verdict.  `copies`: the rule says that a result may be a new tensor where the original gives back one that others hold.
+    """The verdict.  `classes`: the safety of this edit and of those before it, each of which waives something.
+    `copies`: the rule says that a result may be a new tensor where the original gives back one that others hold.
     `guarded`: the edited code is not the user's."""
     reasons: list[str] = []
     closeness: set[str] = set()
@@ -52,7 +53,7 @@ def judge(
     pairs = list(zip(before, after, strict=False))
     for a, b in pairs:
         reasons += [f"{a.entry['name']}: {r}" for r in (_unfair(a, b) if guarded else ())]
-        for reason, outputs in _compare_sides(a, b, safety, copies):
+        for reason, outputs in _compare_sides(a, b, classes, copies):
             reasons.append(f"{a.entry['name']}: {reason}")
             closeness.add(outputs)
         reasons += [f"{a.entry['name']}: {r}" for r in _worse(a.entry, b.entry, lines)]
@@ -72,15 +73,16 @@ def judge(
     accepted = not reasons
     return {
         "accepted": accepted,
-        "glued": accepted and bool(broken) and all(_glued(b, safety) for _, b in broken),
+        "glued": accepted and bool(broken) and all(_glued(b, classes) for _, b in broken),
         "outputs": next((o for o in ("error", "different", "close") if o in closeness), "identical"),
         **totals,
         "breaks_to_light": to_light,
         "copies": copies,
-        "compared": _compared(before, safety) + ["what is torch's, Python's and the worker's own"] * guarded,
+        "compared": _compared(before, classes) + ["what is torch's, Python's and the worker's own"] * guarded,
         "reasons": list(dict.fromkeys(reasons))[:16],
         "entries": [
-            {"name": a.entry["name"], "before": a.entry, "after": b.entry, "glued": _glued(b, safety)} for a, b in pairs
+            {"name": a.entry["name"], "before": a.entry, "after": b.entry, "glued": _glued(b, classes)}
+            for a, b in pairs
         ],
     }
 
@@ -106,9 +108,13 @@ def _unfair(a: Side, b: Side) -> Iterator[str]:
         yield f"the edited code takes {y:.1f} s a call, the original {x:.1f} s"
 
 
-def _glued(side: Side, safety: str) -> bool:
+def _quiet(classes: set[str]) -> bool:
+    return not _QUIET.isdisjoint(classes)
+
+
+def _glued(side: Side, classes: set[str]) -> bool:
     """One graph; not when code was hidden from the compiler to get it."""
-    return side.entry["status"] == "captured" and safety != "opaque"
+    return side.entry["status"] == "captured" and "opaque" not in classes
 
 
 def _ran(side: Side) -> bool:
@@ -120,7 +126,7 @@ def _count(entry: dict[str, Any], what: str) -> int:
     return entry["graphs"] if what == "graphs" else len(entry["breaks"])
 
 
-def _compared(before: list[Side], safety: str) -> list[str]:
+def _compared(before: list[Side], classes: set[str]) -> list[str]:
     counted = [
         [plan for plan, run in a.eager.items() if run.ended and not (run.error and plan in observe.RESIZED)]
         for a in before
@@ -132,7 +138,7 @@ def _compared(before: list[Side], safety: str) -> list[str]:
     words.append(
         "printed and logged output"
         + (", but for what the original itself says in other words each time" if unsteady else "")
-        + (", eager only" if safety in _QUIET else "")
+        + (", eager only" if _quiet(classes) else "")
     )
     if any(g for a in before for g in a.gradients.values()):
         words.append("gradients")
@@ -142,14 +148,14 @@ def _compared(before: list[Side], safety: str) -> list[str]:
 # ---- what the calls did -----------------------------------------------------------------------------------------------
 
 
-def _compare_sides(a: Side, b: Side, safety: str, copies: bool) -> Iterator[Found]:
+def _compare_sides(a: Side, b: Side, classes: set[str], copies: bool) -> Iterator[Found]:
     given = a.eager.get(observe.GIVEN.words)
     if given is None:
         return
     again = a.again.get(observe.GIVEN.words)
     kept, unsteady = _repeating(given, again), _unsteady(a)
     if again is not None:
-        changes = _compare_runs(given, again, "exact", False, False, None, kept, {})
+        changes = _compare_runs(given, again, set(), False, False, None, kept, {})
         if changes:
             yield f"the original code does not repeat its own results ({changes[0][0]})", "different"
             return
@@ -167,13 +173,13 @@ def _compare_sides(a: Side, b: Side, safety: str, copies: bool) -> Iterator[Foun
                 if was is not None and was.ended:
                     yield f"on {plan}, {how}: {b.lost.get(how, 'the edited code does not end')}", "error"
                 continue
-            found = _compare_runs(x, y, safety, copies, compiled, was if compiled else None, kept, defined)
-            if not (compiled and (safety in _QUIET or x.error or y.error)):
+            found = _compare_runs(x, y, classes, copies, compiled, was if compiled else None, kept, defined)
+            if not (compiled and (_quiet(classes) or x.error or y.error)):
                 before = compiled and was and unsteady.agree(was.printed, y.printed, x.printed)
                 if not before and not unsteady.agree(x.printed, y.printed):
                     found.append(("what is printed or logged differs", "different"))
             for words, outputs in found:
-                if outputs != "close" or safety != "numeric":
+                if outputs != "close" or "numeric" not in classes:
                     yield f"on {plan}, {how}: {words}", outputs
     yield from _compiled_more_often(a, b)
     for plan, gradients in a.gradients.items():
@@ -211,7 +217,7 @@ def _unsteady(side: Side) -> Unsteady:
 def _compare_runs(
     x: Run,
     y: Run,
-    safety: str,
+    classes: set[str],
     copies: bool,
     compiled: bool,
     was: Run | None,
@@ -221,7 +227,7 @@ def _compare_runs(
     """Differences of two runs, but for what they said.  `was`: the original compiled, whose exceptions and attributes may depend on that already.
     `defined`: what the edited code held before any call."""
     found: list[Found] = []
-    waived = compiled and safety in _QUIET
+    waived = compiled and _quiet(classes)
     if x.error or y.error:
         same_type = bool(x.error and y.error and y.error[0] in (x.error[0], was and was.error and was.error[0]))
         same_type = same_type or (compiled and _is_assert(x.error, y.error))

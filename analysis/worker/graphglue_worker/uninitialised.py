@@ -60,9 +60,11 @@ def _lazy(fn: Any) -> list[Any]:
     """Lazy modules that a callable reaches: its own, those of its object, and those that a function names."""
     owner = getattr(fn, "__self__", fn)
     holders = [owner, *getattr(owner, "__dict__", {}).values()]
-    with contextlib.suppress(TypeError, ValueError):  # no Python function; or one that names what is not there yet
-        named = inspect.getclosurevars(inspect.unwrap(fn))
-        holders += [*named.nonlocals.values(), *named.globals.values()]
+    with contextlib.suppress(ValueError):  # wrapped by itself; or it names what is not there yet
+        function = inspect.unwrap(getattr(fn, "__func__", fn))
+        if inspect.isfunction(function):  # else an error is made of its repr, which may be long, or raise
+            named = inspect.getclosurevars(function)
+            holders += [*named.nonlocals.values(), *named.globals.values()]
     found = {
         id(part): part
         for holder in holders

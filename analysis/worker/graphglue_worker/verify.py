@@ -314,7 +314,8 @@ def run(
     guarded = request.get("sandbox") is True
     seeds = [3 + secrets.randbelow(1 << 30) for _ in range(CHANCE_SEEDS if guarded else 0)]
     chance = tuple(observe.Plan(f"inputs from seed {seed}", seed) for seed in seeds)
-    safety, copies = request.get("safety") or "exact", request.get("copies") is True
+    classes = {request.get("safety") or "exact", *(request.get("also") or ())}
+    copies = request.get("copies") is True
     changed = cascade.Lines(original, edited)
     sides: list[list[Side]] = [[], []]
     both = [
@@ -325,7 +326,7 @@ def run(
     if failure is None and any(stream.paused for stream in both):
         for stream in both:
             stream.resume()
-        verdict = judge.judge(*sides, safety, changed, copies)  # what is asked of foreign code is known at the end
+        verdict = judge.judge(*sides, classes, changed, copies)  # what is asked of foreign code is known at the end
         if verdict["accepted"]:
             send({"op": "widening", "message": f"holds {verdict['compared'][0]}; comparing gradients and other sizes"})
         elif not (guarded or _says(sides[0])):  # what the rest shows can only add to the reasons
@@ -342,7 +343,7 @@ def run(
         found = dict(x for x in stream.collect(forks.Deadline(1 << 31))[0] if isinstance(x, tuple))
         for side in sides[0]:
             side.compiled.update(found.get(side.entry["name"], {}))
-    send({"op": "verdict", "verdict": judge.judge(*sides, safety, changed, copies, guarded)})
+    send({"op": "verdict", "verdict": judge.judge(*sides, classes, changed, copies, guarded)})
 
 
 def _says(sides: list[Side]) -> bool:
