@@ -1,7 +1,7 @@
 /* Calls of functions and methods of torch: an allow-list, operations.def, and what takes more than one tensor.  See infer.h. */
 #include "repair/infer.h"
 
-typedef enum effect { SAME, REDUCE, TOTAL, TO_BOOL } effect;
+typedef enum effect { SAME, REDUCE, TOTAL, COUNT, TO_BOOL } effect;
 
 /* Where it can be called, of what dtypes, and what it does to gradients. */
 enum {
@@ -83,7 +83,8 @@ static gg__meta of_effect(effect e, unsigned flags, gg__meta x) {
         x = gg__as_dtype(x, GG_STR("torch.bool"), GG__CERTAIN);
         x.smooth = x.linear = true;
     }
-    if (e == TOTAL && !floating) x = gg__as_dtype(x, GG_STR("torch.int64"), GG__CERTAIN);
+    if ((e == TOTAL && !floating) || e == COUNT) x = gg__as_dtype(x, GG_STR("torch.int64"), GG__CERTAIN);
+    if (e == COUNT) x.smooth = x.linear = true;
     return x;
 }
 
@@ -103,7 +104,8 @@ static gg__meta operation(gg__inference *s, const gg__call *call, size_t row) {
         !only_numbers(s, call->arguments, call->from, held) || x.sort == GG__UNKNOWN)
         return gg__unknown;
     effect e = operations[row].effect;
-    return e == REDUCE || e == TOTAL || (flags & REDUCES) ? gg__reduced(s, x, (TSNode){0}, (TSNode){0}) : x;
+    return e == REDUCE || e == TOTAL || e == COUNT || (flags & REDUCES) ? gg__reduced(s, x, (TSNode){0}, (TSNode){0})
+                                                                        : x;
 }
 
 /* softmax, norm(dim=…) and what else goes along a dimension. */
@@ -172,6 +174,25 @@ static bool is_name(TSNode object) {
     return gg_node_is(object, "identifier") || gg_node_is(object, "attribute");
 }
 
+gg__call gg__read_call(gg__inference *s, TSNode node) {
+    TSNode function = gg__field(node, "function"), object = gg__field(function, "object");
+    gg_str text = gg__text(s->in->tree, object);
+    gg__call call = {.node = node, .arguments = gg__field(node, "arguments"), .form = GG__METHOD};
+    call.name = gg__text(s->in->tree, gg__field(function, "attribute"));
+    if (is_name(object) && gg_str_equal(text, gg__module_alias(s->in->tree, node, "torch")))
+        call.form = GG__TORCH;
+    else if (is_name(object) && gg_str_equal(text, gg__module_alias(s->in->tree, node, "torch.nn.functional")))
+        call.form = GG__FUNCTIONAL;
+    call.from = call.form == GG__METHOD ? 0 : 1;
+    return call;
+}
+
+void gg__read_operand(gg__inference *s, gg__call *call) {
+    TSNode object = gg__field(gg__field(call->node, "function"), "object");
+    if (gg__child_count(call->arguments) < call->from) return;
+    call->x = gg__infer_node(s, call->from ? gg__child(call->arguments, 0) : object);
+}
+
 gg__meta gg__infer_call(gg__inference *s, TSNode node) {
     TSNode function = gg__field(node, "function"), arguments = gg__field(node, "arguments");
     if (!gg_node_is(arguments, "argument_list")) return gg__unknown;
@@ -180,19 +201,10 @@ gg__meta gg__infer_call(gg__inference *s, TSNode node) {
     if (known || !gg_node_is(function, "attribute")) return out;
     out = gg__module_call(s, node, &known);
     if (known) return out;
-    TSNode object = gg__field(function, "object");
-    gg_str text = gg__text(s->in->tree, object);
-    gg__call call = {.node = node, .arguments = arguments, .form = GG__METHOD};
-    call.name = gg__text(s->in->tree, gg__field(function, "attribute"));
-    if (is_name(object) && gg_str_equal(text, gg__module_alias(s->in->tree, node, "torch")))
-        call.form = GG__TORCH;
-    else if (is_name(object) && gg_str_equal(text, gg__module_alias(s->in->tree, node, "torch.nn.functional")))
-        call.form = GG__FUNCTIONAL;
-    call.from = call.form == GG__METHOD ? 0 : 1;
+    gg__call call = gg__read_call(s, node);
     out = gg__made(s, &call, &known); /* some take no tensor first */
     if (known) return out;
-    if (gg__child_count(arguments) < call.from) return gg__unknown;
-    call.x = gg__infer_node(s, call.from ? gg__child(arguments, 0) : object);
+    gg__read_operand(s, &call);
     if (call.x.sort != GG__TENSOR) return gg__unknown;
     out = gg__of_two(s, &call, &known);
     if (known) return out;

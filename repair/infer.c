@@ -104,6 +104,8 @@ static gg__meta attribute(gg__inference *s, TSNode node) {
     if (fact.sort != GG__UNKNOWN) return fact;
     gg__meta number = gg__number_attribute(s, node);
     if (number.sort != GG__UNKNOWN) return number;
+    gg__meta one = gg__one_of_two(s, node);
+    if (one.sort != GG__UNKNOWN) return one;
     gg_str name = gg__text(s->in->tree, gg__field(node, "attribute"));
     bool matrix = gg_str_is(name, "mT"), plain = gg_str_is(name, "T");
     if (!matrix && !plain) return gg__unknown;
@@ -166,6 +168,7 @@ static gg__meta infer(gg__inference *s, TSNode node) {
     if (gg_node_is(node, "call")) return gg__infer_call(s, node);
     if (gg_node_is(node, "subscript")) {
         gg__meta fact = from_fact(s->in, node);
+        if (fact.sort == GG__UNKNOWN) fact = gg__one_of_two(s, node);
         return fact.sort != GG__UNKNOWN ? fact : gg__subscript(s, node);
     }
     if (gg_node_is(node, "unary_operator")) return unary(s, node);

@@ -77,8 +77,15 @@ gg__meta gg__made(gg__inference *s, const gg__call *call, bool *known);
 
 /* ---- calls.c ------------------------------------------------------------------------------------------------------------------- */
 gg__meta gg__infer_call(gg__inference *s, TSNode node);
+/* Of a call whose function is an attribute: all but x.  x too; it stays unknown where it is no tensor. */
+gg__call gg__read_call(gg__inference *s, TSNode node);
+void gg__read_operand(gg__inference *s, gg__call *call);
 /* Binds arguments to names, which are in the order of their positions; false when one has no place. */
 bool gg__bind_arguments(gg__inference *s, const gg__call *call, const char *const *names, uint32_t count, TSNode *out);
+
+/* ---- extremes.c: what gives values and their places at once --------------------------------------------------------------- */
+/* `x.max(dim=1).values`, `x.topk(2)[0]`, of the attribute or subscript; unknown when it is none. */
+gg__meta gg__one_of_two(gg__inference *s, TSNode node);
 
 /* ---- modules.c: `self.proj(x)` -------------------------------------------------------------------------------------------- */
 gg__meta gg__module_call(gg__inference *s, TSNode call, bool *known);

@@ -1,9 +1,10 @@
-/* GG071 flag-of-a-tensor: `flag = bool(t)`, `flag = t.item()`, and a branch on the flag.
- * Offers: the flag stays a tensor, and the branch on it is mended as one on a tensor is (GG002, GG010, GG011, GG012, GG013).
- * Refuses: where the flag is read elsewhere, where what the branch reads is bound between, and what those rules refuse.
+/* GG071 flag-of-a-tensor: `flag = bool(t)`, `n = t.item()`, and a branch that asks for the flag, or compares the number.
+ * Offers: the value stays a tensor, and the branch on it is mended as one on a tensor is (GG002, GG010, GG011, GG012, GG013).
+ * Refuses: where the value is read elsewhere, where what the branch reads is bound between, and what those rules refuse.
  * Safety: exact.  Page: docs/rules/GG071.md
  *
  * DESIGN  The site is the flag's; the rules are asked about the branch, with one fact more: what the flag is then. */
+#include "repair/masks.h"
 #include "repair/scalar.h"
 #include "repair/select.h"
 
@@ -20,7 +21,7 @@ typedef struct flag {
     gg_fact facts[MAX_FACTS + 1];
     gg__extraction e;
     TSNode statement, branch; /* the flag's assignment; the statement that reads it */
-    gg_str name, text;        /* text: of the tensor */
+    gg_str name, text, dtype; /* of the tensor that it is then */
     bool used, elsewhere;
 } flag;
 
@@ -29,9 +30,26 @@ typedef struct flag_search {
     flag *f;
 } flag_search;
 
-/* Is only its truth asked for?  As a number, True + True is 2, and a tensor's is True. */
-static bool is_asked_for_truth(TSNode node) {
+/* A number that the value compares with as Python has it: a double with doubles, an integer with integers. */
+static bool compares(const flag_search *search, TSNode comparison, TSNode node) {
+    static const char *const ops[] = {"<", ">", "<=", ">=", "==", "!="};
+    if (gg__child_count(comparison) != 2) return false;
+    TSNode other = gg__child(comparison, ts_node_eq(gg__child(comparison, 0), node) ? 1 : 0);
+    gg__meta m = gg__infer(&search->f->in, other);
+    bool small = m.constant && m.value <= 0x1p31 && m.value >= -0x1p31;
+    if (!gg__is_one_of(gg__text(search->tree, ts_node_child(comparison, 1)), ops, GG_COUNT(ops))) return false;
+    if (m.sort == GG__SCALAR_FLOAT) return gg_str_is(search->f->dtype, "torch.float64");
+    return m.sort == GG__SCALAR_INT && small && !gg_str_is(search->f->dtype, "torch.bool");
+}
+
+/* Is it only compared, or asked for its truth?  Counted with, True + True is 2, and a tensor's is True. */
+static bool is_asked(const flag_search *search, TSNode node) {
     TSNode parent = gg__parent(node);
+    if (gg_node_is(parent, "comparison_operator")) {
+        if (!compares(search, parent, node)) return false;
+        node = parent;
+        parent = gg__parent(node);
+    }
     while (gg_node_is(parent, "parenthesized_expression") || gg_node_is(parent, "not_operator") ||
            gg_node_is(parent, "boolean_operator")) {
         node = parent;
@@ -55,7 +73,7 @@ static bool find_use(TSNode node, void *data) {
     }
     while (!ts_node_is_null(at) && !ts_node_eq(gg__parent(at), gg__parent(f->statement))) at = gg__parent(at);
     f->elsewhere = f->used || ts_node_is_null(at) || gg__is_binding(node) || ts_node_eq(at, f->statement) ||
-                   !is_asked_for_truth(node);
+                   !is_asked(search, node);
     f->used = true;
     f->branch = at;
     f->in.span = gg_node_span(node);
@@ -80,7 +98,7 @@ static void learn(const gg_rule_input *in, flag *f) {
     for (size_t i = 0; i < in->site->first->fact_count; i++)
         if (!gg_str_equal(in->site->first->facts[i].name, f->name)) f->facts[count++] = in->site->first->facts[i];
     f->facts[count++] =
-        (gg_fact){.name = f->name, .kind = GG_VALUE_TENSOR, .dtype = GG_STR("torch.bool"), .device = f->e.meta.device};
+        (gg_fact){.name = f->name, .kind = GG_VALUE_TENSOR, .dtype = f->dtype, .device = f->e.meta.device};
     f->record = *in->site->first;
     f->record.facts = f->facts;
     f->record.fact_count = count;
@@ -90,7 +108,22 @@ static void learn(const gg_rule_input *in, flag *f) {
     f->in.site = &f->site;
 }
 
-/* The tensor's text goes into the arena. */
+/* What the value is as a tensor: a bool, or a number as wide as Python's.  Its text goes into the arena. */
+static void read_tensor(const gg_rule_input *in, flag *f, gg_arena *arena) {
+    TSNode value = gg__strip_parentheses(f->e.value);
+    gg_str text = gg__text(in->tree, value), operand = gg__operand_text(in, value, arena), dtype = f->e.meta.dtype;
+    bool truth = f->e.scalar.sort == GG__SCALAR_BOOL, whole = f->e.scalar.sort == GG__SCALAR_INT;
+    f->dtype = truth ? GG_STR("torch.bool") : whole ? GG_STR("torch.int64") : GG_STR("torch.float64");
+    f->text = text;
+    if (gg_str_equal(f->dtype, dtype)) return;
+    if (!truth)
+        f->text = gg_arena_printf(arena, "%.*s.%s()", GG_STR_ARG(operand), whole ? "long" : "double");
+    else
+        f->text =
+            gg_arena_printf(arena, "%.*s != 0", GG_STR_ARG(gg_node_is(value, "comparison_operator") ? operand : text));
+}
+
+/* The texts go into the arena. */
 static const gg_rule *find(const gg_rule_input *in, flag *f, gg_arena *arena) {
     *f = (flag){.in = *in};
     TSNode call = gg_node_at(in->tree, in->span);
@@ -101,16 +134,11 @@ static const gg_rule *find(const gg_rule_input *in, flag *f, gg_arena *arena) {
         return NULL;
     f->statement = gg__statement(call);
     TSNode assignment = gg__assignment(f->statement), function = gg__function(f->statement);
-    TSNode value = gg__strip_parentheses(f->e.value);
-    bool truth = gg_str_is(f->e.meta.dtype, "torch.bool");
-    if ((!truth && !f->e.truth) || ts_node_is_null(assignment) || !ts_node_eq(gg__field(assignment, "right"), call) ||
-        !f->e.meta.fresh || !gg_node_is(function, "function_definition"))
+    if (ts_node_is_null(assignment) || !ts_node_eq(gg__field(assignment, "right"), call) || !f->e.meta.fresh ||
+        !gg_node_is(function, "function_definition"))
         return NULL;
     f->name = gg__text(in->tree, gg__field(assignment, "left"));
-    gg_str text = gg__text(in->tree, value);
-    bool loose = !truth && (gg_node_is(value, "comparison_operator") || gg_node_is(value, "not_operator"));
-    f->text =
-        truth ? text : gg_arena_printf(arena, "%s%.*s%s != 0", loose ? "(" : "", GG_STR_ARG(text), loose ? ")" : "");
+    read_tensor(in, f, arena);
     flag_search search = {in->tree, f};
     if (!gg__visit(function, find_use, &search) || f->elsewhere || !f->used ||
         ts_node_start_byte(f->branch) < ts_node_start_byte(f->statement))
@@ -149,7 +177,7 @@ static int edit(const gg_rule_input *in, const gg_rule_match *match, gg_arena *a
 const gg_rule gg_rule_flag_of_a_tensor = {
     .code = "GG071",
     .name = "flag-of-a-tensor",
-    .title = "Keep the flag a tensor, and select",
+    .title = "Keep the value a tensor, and select",
     .safety = GG_SAFETY_EXACT,
     .check = check,
     .edit = edit,

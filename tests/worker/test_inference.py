@@ -263,7 +263,8 @@ class Maker:
         "torch.finfo({}.dtype).max {}.masked_fill({},0.5) {}.masked_fill({},float('-inf')) {}.logical_not() "
         "F.gelu({}) F.softplus({}) {}.round() {}.reciprocal() torch.arange({}.size(0)) "
         "{}.neg() {}.prod() {}.view_as({}) {}.expand_as({}) {}.type_as({}) {}.eq({}) {}.lt(0) {}.max({}) "
-        "{}.reshape(2,-1) {}.triu(1) {}.amax(({D},{D})) {}.trunc() {}.log1p()"
+        "{}.reshape(2,-1) {}.triu(1) {}.amax(({D},{D})) {}.trunc() {}.log1p() "
+        "{}.max({D})[0] {}.min(dim={D}).indices {}.sort({D}).values {}.topk(2)[1] {}.topk(2,{D}).values {}.count_nonzero()"
     ).split()
     BINARY = "+ - * / // % ** @ & | ^ < > <= >= == !=".split()
     CALLS = (
