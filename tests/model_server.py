@@ -506,7 +506,7 @@ def drawn(seed: int, text: str) -> Callable[[Request], Action]:
                 lambda: Reset(rng.randint(1, 400)),
                 lambda: Drip(text, 0.02),
                 lambda: Endless(0.002),
-                Endless,
+                lambda: Endless(piece="and on " * 500),
                 lambda: Huge(1024 * 1024),
                 lambda: Silence(1.0),
                 lambda: Raw(INVALID_UTF8),

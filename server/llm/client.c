@@ -11,7 +11,7 @@ enum {
     TRIES = 5,
     FIRST_WAIT_MS = 500,
     LONGEST_WAIT_MS = 60 * 1000, /* also of what an endpoint may ask for */
-    MAX_ANSWER_BYTES = 16 * 1024 * 1024,
+    MAX_ANSWER_BYTES = 8 * 1024 * 1024,
     MAX_TEXT_BYTES = 1024 * 1024,
     MAX_EVENT_BYTES = 1024 * 1024,
     MAX_ERROR_BYTES = 64 * 1024,
@@ -25,7 +25,7 @@ struct gg_exchange {
     const gg_llm_request *request;
     gg_exchange_options options;
     uint64_t started_ms; /* uv_now's */
-    uv_timer_t timer;    /* between tries, and before the end is told */
+    uv_timer_t timer;    /* between tries, before the end is told, and the deadline of a post */
     gg_key_reading *reading;
     gg_http_exchange *post;
     char *key; /* while a post is under way; to be kept out of what the endpoint's words say */
@@ -159,6 +159,15 @@ static void judge(gg_exchange *x, const gg_http_end *http) {
     }
 }
 
+/* Also where the answer is here, but has not been read for all that came before. */
+static void on_deadline(uv_timer_t *timer) {
+    gg_exchange *x = timer->data;
+    gg_http_end http = {.failure = GG_HTTP_TOTAL, .wait_s = -1};
+    gg_http_cancel(x->post);
+    x->post = NULL;
+    judge(x, &http);
+}
+
 static void on_bytes(void *data, int status, gg_str bytes) {
     gg_exchange *x = data;
     if (status >= 300) {
@@ -220,6 +229,7 @@ static void post(gg_exchange *x, char *body) {
     gg_log(GG_LOG_DEBUG, "model: %zu bytes to %s", request.body.len, e->shown);
     x->end.tries++;
     x->post = gg_http_post(x->http, &request);
+    uv_timer_start(&x->timer, on_deadline, left_ms(x), 0);
     explicit_bzero(key_header, sizeof(key_header));
     gg_free(target);
 }

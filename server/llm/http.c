@@ -3,7 +3,7 @@
 
 #include "server/llm/http_parts.h"
 
-enum { TURN_BYTES = 128 * 1024, SLICE_BYTES = 32 * 1024 }; /* what is handed on in one turn of the loop, and at once */
+enum { TURN_BYTES = 64 * 1024, SLICE_BYTES = 16 * 1024 }; /* what is handed on in one turn of the loop, and at once */
 
 /* ---- exchanges ----------------------------------------------------------------------------------------------------------- */
 
@@ -125,11 +125,13 @@ static gg_http_exchange *next(gg_http *http, char *slice, size_t *length, int *s
         e->taken += *length;
         *status = e->status;
         *ended = e->ended && left == *length;
-        if (left == *length) {
+        gg_list_remove(&http->ready, 0);
+        e->ready = left > *length;
+        if (e->ready) {
+            gg_list_push(&http->ready, e); /* behind the others */
+        } else {
             gg_buf_reset(&e->inbox);
             e->taken = 0;
-            e->ready = false;
-            gg_list_remove(&http->ready, 0);
         }
     }
     uv_mutex_unlock(&http->mutex);
