@@ -14,6 +14,7 @@ static gg_method methods[] = {
     NOTICE("$/setTrace", GG_RUNNING, &gg_type_set_trace_params, gg_on_set_trace, NULL),
     REQUEST("codeAction/resolve", GG_RUNNING, &gg_type_code_action, gg_on_code_action_resolve, NULL),
     NOTICE("exit", GG_ALWAYS, NULL, gg_on_exit, NULL),
+    TEST("gg/model", gg_on_model),
     TEST("gg/status", gg_on_status),
     TEST("gg/sync", gg_on_sync),
     TEST("gg/text", gg_on_text),

@@ -63,15 +63,19 @@ static void on_closed(uv_handle_t *handle) {
     gg_free(handle->data);
 }
 
-static void finish(struct gg_outgoing *o, const json_t *result, const json_t *error) {
+static void forget(struct gg_outgoing *o) {
     gg_session *session = o->session;
     for (size_t i = 0; i < session->outgoing.len; i++) {
         if (session->outgoing.items[i] != o) continue;
         gg_list_remove(&session->outgoing, i);
         break;
     }
-    if (o->done) o->done(o->data, result, error);
     uv_close((uv_handle_t *)&o->timer, on_closed);
+}
+
+static void finish(struct gg_outgoing *o, const json_t *result, const json_t *error) {
+    forget(o);
+    if (o->done) o->done(o->data, result, error);
 }
 
 static void on_deadline(uv_timer_t *timer) {
@@ -83,17 +87,32 @@ static void on_deadline(uv_timer_t *timer) {
 }
 
 void gg_request_take(gg_session *session, const char *method, json_t *params_take, gg_on_response done, void *data) {
+    gg_request_until_take(session, method, params_take, REQUEST_DEADLINE_MS, done, data);
+}
+
+json_int_t gg_request_until_take(gg_session *session, const char *method, json_t *params_take, uint64_t deadline_ms,
+                                 gg_on_response done, void *data) {
     if (!may_speak(session)) {
         json_decref(params_take);
-        return;
+        return 0;
     }
     struct gg_outgoing *o = gg_calloc(1, sizeof(struct gg_outgoing));
     *o = (struct gg_outgoing){.session = session, .id = ++session->next_id, .done = done, .data = data};
     uv_timer_init(&session->loop, &o->timer);
     o->timer.data = o;
-    uv_timer_start(&o->timer, on_deadline, REQUEST_DEADLINE_MS, 0);
+    uv_timer_start(&o->timer, on_deadline, deadline_ms, 0);
     gg_list_push(&session->outgoing, o);
     gg_send_take(session, gg_message_request_take(o->id, method, params_take));
+    return o->id;
+}
+
+void gg_request_cancel(gg_session *session, json_int_t id) {
+    for (size_t i = 0; i < session->outgoing.len; i++) {
+        if (session->outgoing.items[i]->id != id) continue;
+        forget(session->outgoing.items[i]);
+        gg_notify_take(session, "$/cancelRequest", json_pack("{s:I}", "id", id));
+        return;
+    }
 }
 
 void gg_outgoing_answer(gg_session *session, const gg_message *message) {

@@ -10,6 +10,7 @@
 #include <malloc.h>
 #endif
 
+#include "server/llm/model.h"
 #include "server/session.h"
 #include "server/workspace_scan.h"
 
@@ -143,7 +144,7 @@ void gg_session_ask_settings(gg_session *session) {
 
 bool gg_session_quiet(const gg_session *session) {
     return session->asking == 0 && session->jobs == 0 && session->captures == 0 && session->glues == 0 &&
-           session->writings == 0 && !uv_is_active((const uv_handle_t *)&session->flush);
+           session->writings == 0 && session->askings.len == 0 && !uv_is_active((const uv_handle_t *)&session->flush);
 }
 
 static void on_flush(uv_timer_t *timer) {
@@ -205,7 +206,11 @@ static void on_leave(uv_timer_t *timer) {
         gg_log(GG_LOG_WARNING, "left with work unfinished: %u jobs, %u captures", session->jobs, session->captures);
         _exit(session->exit_status);
     }
-    if (session->jobs || session->captures || session->glues || session->writings || session->closing_workers) return;
+    if (session->jobs || session->captures || session->glues || session->writings || session->closing_workers ||
+        session->askings.len)
+        return;
+    gg_http_free(session->http);
+    session->http = NULL;
     close_all(session);
     uv_unref((uv_handle_t *)timer); /* it still fires while something else keeps the loop alive */
 }
@@ -223,6 +228,7 @@ void gg_session_exit(gg_session *session, int status) {
         gg_call_fail(call, GG_ESERVERCANCELED, "the server is leaving");
     }
     gg_workspaces_restart(session); /* ends the workers */
+    gg_model_cancel_all(session);
     gg_outgoing_end(session);
     gg_progress_close_all(session);
     gg_transport_close(session->transport);
@@ -242,6 +248,7 @@ static void release(gg_session *session) {
     gg_list_clear(&session->syncs);
     gg_list_clear(&session->outgoing);
     gg_list_clear(&session->progresses);
+    gg_list_clear(&session->askings);
     gg_list_clear(&session->waiting_jobs);
     json_decref(session->settings.values);
     gg_options_free(session->settings.options);

@@ -80,6 +80,8 @@ struct gg_session {
     GG_LIST(gg_call *) syncs;  /* gg/sync, answered when all is quiet */
     GG_LIST(struct gg_outgoing *) outgoing;
     GG_LIST(struct gg_progress *) progresses;
+    GG_LIST(struct gg_asking *) askings; /* of a language model: server/llm/model.h */
+    struct gg_http *http;                /* for these; NULL: none was needed yet */
     json_int_t next_id;
     GG_LIST(struct gg_job *) waiting_jobs;
     unsigned running_jobs;
@@ -159,6 +161,10 @@ void gg_notify_with_take(gg_session *session, const char *method, json_t *params
 typedef void (*gg_on_response)(void *data, const json_t *result, const json_t *error);
 /* done (may be NULL) is called once, from a later turn; never when the session was shut down already. */
 void gg_request_take(gg_session *session, const char *method, json_t *params_take, gg_on_response done, void *data);
+/* The same with another deadline.  Its id, for a cancel, after which nothing is told any more; 0: done is never called. */
+json_int_t gg_request_until_take(gg_session *session, const char *method, json_t *params_take, uint64_t deadline_ms,
+                                 gg_on_response done, void *data);
+void gg_request_cancel(gg_session *session, json_int_t id);
 void gg_outgoing_answer(gg_session *session, const gg_message *message);
 void gg_outgoing_end(gg_session *session); /* every wait ends with an error */
 void gg_show_message(gg_session *session, int type, const char *format, ...) GG_PRINTF(3, 4);

@@ -10,6 +10,7 @@ GG_HANDLER(gg_on_cancel_request);
 GG_HANDLER(gg_on_set_trace);
 GG_HANDLER(gg_on_code_action_resolve);
 GG_HANDLER(gg_on_exit);
+GG_HANDLER(gg_on_model);
 GG_HANDLER(gg_on_status);
 GG_HANDLER(gg_on_sync);
 GG_HANDLER(gg_on_text);
