@@ -192,6 +192,20 @@ static void test_wrong_answers(void **state) {
     expect_told("<Optimized Code>\ndef Net():\n    pass\n</Optimized Code>", "another kind");
 }
 
+static void test_a_cheat_is_a_round(void **state) {
+    (void)state;
+    drive d;
+    start(&d, BREAKS("GB0170|h.sum() > 0"), NULL);
+    expect(&d, GG_SRS_ASK);
+    answer(&d, "    @torch.compiler.disable\n    def forward(self, x):\n        return self.fc(x)\n");
+    expect(&d, GG_SRS_ASK);
+    expect_part(last_message(&d), "Refused before it was run: code is kept from the compiler", true);
+    expect_part(last_message(&d), "`torch.compiler.disable`", true);
+    size_t n;
+    assert_string_equal(gg_srs_rounds(d.srs, &n)[0].cheat.ptr, "turns-off-compiler");
+    stop(&d);
+}
+
 /* Methods alone, a whole file, marks and reasons echoed, all of it indented: each is the same change. */
 static void expect_change(const char *code, const char *part) {
     drive d;
@@ -331,11 +345,16 @@ static void test_log_and_lessons(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_prompt),        cmocka_unit_test(test_lines_nobody_touched_stay),
-        cmocka_unit_test(test_rounds),        cmocka_unit_test(test_verdict_words),
-        cmocka_unit_test(test_wrong_answers), cmocka_unit_test(test_forms_of_the_same_change),
-        cmocka_unit_test(test_best_so_far),   cmocka_unit_test(test_budgets),
-        cmocka_unit_test(test_out_of_turn),   cmocka_unit_test(test_log_and_lessons)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_prompt),
+                                       cmocka_unit_test(test_lines_nobody_touched_stay),
+                                       cmocka_unit_test(test_rounds),
+                                       cmocka_unit_test(test_verdict_words),
+                                       cmocka_unit_test(test_wrong_answers),
+                                       cmocka_unit_test(test_forms_of_the_same_change),
+                                       cmocka_unit_test(test_a_cheat_is_a_round),
+                                       cmocka_unit_test(test_best_so_far),
+                                       cmocka_unit_test(test_budgets),
+                                       cmocka_unit_test(test_out_of_turn),
+                                       cmocka_unit_test(test_log_and_lessons)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,144 @@
+/* What names stand for, as far as imports and plain assignments tell, and which may not be used.  See integrity.h. */
+#include "repair/llm/integrity.h"
+
+static void add_import(gg__look *look, gg_str name, gg_str path) {
+    gg__import import = {name, path};
+    for (size_t i = 0; i < look->imports.len; i++)
+        if (gg_str_equal(look->imports.items[i].name, name) && gg_str_equal(look->imports.items[i].path, path)) return;
+    if (name.len) gg_list_push(&look->imports, import);
+}
+
+static gg_str head_of(gg_str path) {
+    return gg_str_slice(path, 0, gg_str_find(path, GG_STR("."), 0));
+}
+
+static void note_import(gg__look *look, TSNode statement) {
+    TSNode module = gg__field(statement, "module_name");
+    for (uint32_t i = 0; i < gg__child_count(statement); i++) {
+        TSNode child = gg__child(statement, i);
+        if (!ts_node_is_null(module) && ts_node_eq(child, module)) continue;
+        bool aliased = gg_node_is(child, "aliased_import");
+        gg_str path = gg__text(look->tree, aliased ? gg__field(child, "name") : child);
+        gg_str name = aliased ? gg__text(look->tree, gg__field(child, "alias")) : path;
+        if (!ts_node_is_null(module))
+            path =
+                gg_arena_printf(look->arena, "%.*s.%.*s", GG_STR_ARG(gg__text(look->tree, module)), GG_STR_ARG(path));
+        else if (!aliased)
+            name = path = head_of(path);
+        add_import(look, name, path);
+    }
+}
+
+static bool note(TSNode node, void *data) {
+    gg__look *look = data;
+    if (gg_node_is(node, "import_statement") || gg_node_is(node, "import_from_statement")) {
+        note_import(look, node);
+    } else if (gg_node_is(node, "assignment") || gg_node_is(node, "named_expression")) { /* `t = torch` */
+        bool named = gg_node_is(node, "named_expression");
+        TSNode left = gg__field(node, named ? "name" : "left"), right = gg__field(node, named ? "value" : "right");
+        gg_str path = gg_node_is(left, "identifier") ? gg__path_of(look, right) : GG_STR_NULL;
+        if (path.len) add_import(look, gg__text(look->tree, left), path);
+    }
+    return true;
+}
+
+void gg__look_init(gg__look *look, const gg_tree *tree, TSNode definition, gg_arena *arena) {
+    *look = (gg__look){.tree = tree, .definition = definition, .arena = arena};
+    for (int pass = 0; pass < 2; pass++) /* what is assigned may be imported further down */
+        gg__visit(gg_tree_root(tree), note, look);
+}
+
+void gg__look_clear(gg__look *look) {
+    gg_list_clear(&look->imports);
+    gg_list_clear(&look->findings);
+}
+
+gg_str gg__path_of(const gg__look *look, TSNode node) {
+    TSNode root = node;
+    while (gg_node_is(root, "attribute")) root = gg__strip_parentheses(gg__field(root, "object"));
+    if (!gg_node_is(root, "identifier")) return GG_STR_NULL;
+    gg_str name = gg__text(look->tree, root), path = GG_STR_NULL;
+    for (size_t i = 0; i < look->imports.len && path.len == 0; i++)
+        if (gg_str_equal(look->imports.items[i].name, name)) path = look->imports.items[i].path;
+    if (path.len == 0) return path;
+    gg_str tail = GG_STR_NULL;
+    for (TSNode at = node; gg_node_is(at, "attribute"); at = gg__strip_parentheses(gg__field(at, "object")))
+        tail = gg_arena_printf(look->arena, ".%.*s%.*s", GG_STR_ARG(gg__text(look->tree, gg__field(at, "attribute"))),
+                               GG_STR_ARG(tail));
+    return gg_arena_printf(look->arena, "%.*s%.*s", GG_STR_ARG(path), GG_STR_ARG(tail));
+}
+
+bool gg__is_system_module(gg_str name) {
+    static const char *const modules[] = {
+        "os",       "sys",     "subprocess", "socket",     "ctypes",       "inspect",     "gc",      "builtins",
+        "pathlib",  "shutil",  "importlib",  "tempfile",   "threading",    "signal",      "pickle",  "marshal",
+        "urllib",   "http",    "requests",   "asyncio",    "atexit",       "traceback",   "glob",    "linecache",
+        "code",     "codeop",  "runpy",      "resource",   "mmap",         "fcntl",       "select",  "ssl",
+        "ftplib",   "smtplib", "sysconfig",  "site",       "faulthandler", "tracemalloc", "cffi",    "fileinput",
+        "io",       "ast",     "dis",        "posix",      "concurrent",   "shelve",      "sqlite3", "time",
+        "platform", "getpass", "pty",        "webbrowser", "cloudpickle",  "dill",        "joblib",  "multiprocessing",
+        "_thread",  "_ctypes"};
+    return gg__is_one_of(name, modules, GG_COUNT(modules));
+}
+
+static bool matches(gg_str path, const char *pattern) {
+    gg_str p = gg_str_from(pattern);
+    if (gg_str_ends_with(p, GG_STR("*"))) return gg_str_starts_with(path, gg_str_slice(p, 0, p.len - 1));
+    return gg_str_starts_with(path, p) && (path.len == p.len || path.ptr[p.len] == '.');
+}
+
+gg__cheat gg__judge_path(gg_str path) {
+    static const struct {
+        const char *pattern;
+        gg__cheat cheat;
+    } rows[] = {
+#define PATH(pattern, cheat) {pattern, GG__CHEAT_##cheat},
+#include "repair/llm/forbidden.def"
+#undef PATH
+    };
+    for (size_t i = 0; i < GG_COUNT(rows); i++)
+        if (matches(path, rows[i].pattern) && (rows[i].cheat || !gg_str_contains(path, GG_STR(".__"))))
+            return rows[i].cheat;
+    for (gg_str rest = path; rest.len;) { /* `torch.os`: a module's own imports */
+        gg_str part = head_of(rest);
+        if (gg__is_system_module(part) && !gg_str_starts_with(path, GG_STR("torch.signal"))) return GG__CHEAT_SYSTEM;
+        rest = part.len < rest.len ? gg_str_slice(rest, part.len + 1, rest.len) : GG_STR_NULL;
+    }
+    return GG__CHEAT_OK;
+}
+
+void gg__find(gg__look *look, gg__cheat cheat, gg_str key, uint32_t weight) {
+    gg__finding finding = {cheat, key, weight};
+    if (cheat) gg_list_push(&look->findings, finding);
+}
+
+void gg__find_node(gg__look *look, gg__cheat cheat, TSNode node) {
+    gg_str text = gg__text(look->tree, node);
+    gg__find(look, cheat, gg_str_slice(text, 0, gg_str_find(text, GG_STR("\n"), 0)), 1);
+}
+
+TSNode gg__around(TSNode node, const char *type) {
+    return gg_node_ancestor(gg__parent(node), type);
+}
+
+gg_str gg__self_name(const gg__look *look, TSNode at) {
+    for (TSNode f = gg_node_ancestor(at, "function_definition"); !ts_node_is_null(f);
+         f = gg__around(f, "function_definition")) {
+        TSNode holder = gg__parent(f);
+        if (gg_node_is(holder, "decorated_definition")) {
+            gg_str decorator = gg__text(look->tree, gg__child(holder, 0));
+            if (gg_str_is(decorator, "@staticmethod") || gg_str_is(decorator, "@classmethod")) continue;
+            holder = gg__parent(holder);
+        }
+        if (!gg_node_is(gg__parent(holder), "class_definition")) continue;
+        TSNode first = gg__child(gg__field(f, "parameters"), 0);
+        if (gg_node_is(first, "typed_parameter")) first = gg__child(first, 0);
+        return gg_node_is(first, "identifier") ? gg__text(look->tree, first) : GG_STR_NULL;
+    }
+    return GG_STR_NULL;
+}
+
+bool gg__is_self(const gg__look *look, TSNode node) {
+    gg_str self = gg__self_name(look, node);
+    return self.len && gg_node_is(node, "identifier") && gg_str_equal(gg__text(look->tree, node), self);
+}
