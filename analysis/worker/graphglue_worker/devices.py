@@ -108,6 +108,14 @@ def show(cuda: dict[str, Any] | None) -> None:
         interfaces._device_initialized = False
 
 
+def none_but_processor() -> bool:
+    """Is there no other device that torch could use in a job?"""
+    if not hasattr(torch, "accelerator"):  # before 2.6
+        return False
+    kind = torch.accelerator.current_accelerator()
+    return kind is None or (kind.type == "cuda" and not count)
+
+
 # ---- one that is missing ---------------------------------------------------------------------------------------------------
 
 

@@ -85,7 +85,10 @@ def seed_all(seed: int) -> None:
     """Seed torch, random and, when it is imported, numpy."""
     import torch
 
-    torch.manual_seed(seed)
+    if devices.none_but_processor():
+        torch.default_generator.manual_seed(seed)  # for each other kind torch.manual_seed takes down a stack, for later
+    else:
+        torch.manual_seed(seed)
     random.seed(seed)
     numpy = sys.modules.get("numpy")
     if numpy is not None:

@@ -376,7 +376,8 @@ def _observe(call: Call, plan: str, seed: int, compiled: Compiled | None, limit:
 
 
 def _random_state() -> dict[str, bytes]:
-    states: dict[str, Any] = {"torch's random state": torch.get_rng_state(), "Python's random state": random.getstate()}
+    drawn = repr(random.getstate())  # 625 numbers, which would be as many parts of a snapshot
+    states: dict[str, Any] = {"torch's random state": torch.get_rng_state(), "Python's random state": drawn}
     numpy = sys.modules.get("numpy")
     if numpy is not None and hasattr(numpy, "random"):
         states["NumPy's random state"] = numpy.random.get_state()
@@ -415,7 +416,7 @@ def _held(owner: Any) -> dict[str, bytes]:
 def _users_modules() -> list[ModuleType]:
     """The Python modules of the workspace that were imported since `start`; of an installed package those that a text is put over."""
     found = []
-    for name in [n for n in sys.modules if n not in _known]:
+    for name in sorted(sys.modules.keys() - _known):
         file = getattr(sys.modules[name], "__file__", None)
         if (
             isinstance(file, str)

@@ -17,6 +17,7 @@ _PRELOAD = (
     "positions", "reads", "recorded", "records", "sandbox", "snapshot", "users_compile", "verify",
     "write_inputs",
 )  # fmt: skip
+_SYMBOLIC = "sympy.tensor.tensor"  # what sizes that Dynamo leaves open load when they are first met
 # A user's environment may switch off what is measured here.
 _SWITCHES = (
     "TORCHDYNAMO_DISABLE",
@@ -38,6 +39,8 @@ def ready() -> dict[str, Any]:
         torch.set_num_threads(1)
         for name in _PRELOAD:
             importlib.import_module(f"graphglue_worker.{name}")
+        with contextlib.suppress(ImportError):
+            importlib.import_module(_SYMBOLIC)
         from graphglue_worker import devices, records
 
         frame["registry"] = records.registry_path()
