@@ -335,3 +335,18 @@ def test_user_classes_need_not_be_there_to_compare() -> None:
         )
     )
     assert __name__.encode() not in data
+
+
+def test_equal_elements_are_kept_once() -> None:
+    many = torch.arange(10_000.0)
+    first, second = (snapshot.take(t) for t in (many, many.clone()))
+    assert first.data is second.data and first.data is not snapshot.take(many + 1).data
+
+
+def test_what_is_kept_once_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(snapshot, "MOST_SHARED_BYTES", 100_000)
+    monkeypatch.setattr(snapshot, "_shared", {})
+    for i in range(10):
+        data = snapshot.take(torch.full((10_000,), float(i))).data
+        assert data == snapshot.take(torch.full((10_000,), float(i))).data
+    assert sum(map(len, snapshot._shared)) <= 100_000

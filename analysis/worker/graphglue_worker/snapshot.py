@@ -30,6 +30,7 @@ MAX_DEPTH = 100
 MAX_ITEMS = 10_000  # taken from an iterator
 KEEP_BYTES = 16 << 20  # of one tensor
 SAMPLE = 1 << 16  # elements kept of a larger one
+SHARED_BYTES, MOST_SHARED_BYTES = 1 << 12, 64 << 20  # from here on equal elements are kept once, and that many in all
 OVERLAP_ELEMENTS = 1 << 16  # up to here two views are compared element by element for shared memory
 TOO_DEEP, UNREADABLE = "something nested too deeply", "a tensor that cannot be read"  # kinds that are equal to nothing
 _SPARSE = {
@@ -41,6 +42,7 @@ _UNCHANGING = (tuple, frozenset, enum.Enum, int, float, complex, str, bytes)  # 
 _EXACT = (type(None), bool, int, float, complex, str, bytes, type(...), type(NotImplemented))
 _NAMED = (FunctionType, BuiltinFunctionType, MethodType, ModuleType, type)
 _LIBRARY = frozenset((*sys.stdlib_module_names, "builtins", "torch"))
+_shared: dict[bytes, bytes] = {}  # parameters, as a rule, which are the same in most runs
 
 
 @dataclass(slots=True)
@@ -302,11 +304,20 @@ def _leaf(value: torch.Tensor, kind: str, run: Run) -> Leaf:
         return leaf
     flat = _canonical(plain.cpu())
     if flat.numel() * flat.element_size() <= KEEP_BYTES:
-        leaf.data = _bytes(flat)
+        leaf.data = _once(_bytes(flat))
         return leaf
     leaf.digest = hashlib.blake2b(_buffer(flat)).digest()
     leaf.sample = _bytes(flat[:: flat.numel() // SAMPLE].contiguous())
     return leaf
+
+
+def _once(data: bytes) -> bytes:
+    """Equal bytes that were kept before, else these: pickled together they are written once (streams.py)."""
+    if len(data) < SHARED_BYTES:
+        return data
+    if data not in _shared and sum(map(len, _shared)) + len(data) > MOST_SHARED_BYTES:
+        _shared.clear()
+    return _shared.setdefault(data, data)
 
 
 def _quantization(tensor: torch.Tensor) -> tuple[Any, ...]:

@@ -6,10 +6,11 @@ import pickle
 import select
 import socket
 from collections.abc import Callable, Iterator
-from io import BytesIO
 from typing import Any, BinaryIO
 
 from graphglue_worker import forks
+
+MOST_KEPT_BYTES = 64 << 20  # of results that later ones may refer to
 
 
 class Pause:
@@ -31,7 +32,6 @@ class Stream(forks.Task):
         self._done = None if forks.can_fork() else [r for r in work() if r is not Pause]
         if self._done is not None:
             return
-        self._read_bytes = 0
         ours, theirs = socket.socketpair()
         self._turn = ours.detach()
         self._turn_place = forks.identity(self._turn)
@@ -44,6 +44,7 @@ class Stream(forks.Task):
             super().__init__(work, quiet, dump)
         finally:
             theirs.close()
+        self._results = pickle.Unpickler(_Behind(self._memory))
 
     def collect(self, deadline: forks.Deadline) -> "tuple[list[Any], forks.Lost | None]":
         """Wait until it pauses or ends, until the deadline at most.  Returns the results since the last pause, and how the fork was lost when it
@@ -58,9 +59,10 @@ class Stream(forks.Task):
                 return results, None
         try:
             failed = self._wait(deadline)
-            whole = self._take(results) is _End
+            while (behind := self._take(results)) is Pause:
+                pass  # nobody waited there
             self._done = []
-            return results, failed or (None if whole else forks.NOTHING)
+            return results, failed or (None if behind is _End else forks.NOTHING)
         finally:
             self._end()
 
@@ -90,16 +92,12 @@ class Stream(forks.Task):
         """Append what was written since the last time.  Returns what came behind it: Pause, _End, or None where it was cut off."""
         if not self.whole():
             return None
-        size = os.fstat(self._memory).st_size - self._read_bytes
-        f = BytesIO(os.pread(self._memory, max(0, size), self._read_bytes))  # the fork writes where its own offset is
         try:
-            while (item := pickle.load(f)) is not Pause and item is not _End:
+            while (item := self._results.load()) is not Pause and item is not _End:
                 results.append(item)
             return item
         except (EOFError, pickle.UnpicklingError):
             return None
-        finally:
-            self._read_bytes += f.tell()
 
     def _holds_turn(self) -> bool:
         return forks.identity(self._turn) == self._turn_place  # user code may have closed or replaced it
@@ -110,14 +108,33 @@ class Stream(forks.Task):
         super()._end()
 
 
+class _Behind:
+    """Reads a file that is still written to, without moving the writer's place."""
+
+    def __init__(self, fd: int) -> None:
+        self._fd, self._at = fd, 0
+
+    def read(self, size: int) -> bytes:
+        data = os.pread(self._fd, size, self._at)
+        self._at += len(data)
+        return data
+
+    def readline(self) -> bytes:
+        raise pickle.UnpicklingError  # no protocol in use here has lines
+
+
 def _dump_each(results: Iterator[Any], f: BinaryIO, turn: int) -> None:
     place, turn_place = forks.identity(f.fileno()), forks.identity(turn)
+    pickler, kept_bytes = pickle.Pickler(f, pickle.HIGHEST_PROTOCOL), 0
     for result in results:  # each time user code has run, which may have closed or replaced the file
         if forks.identity(f.fileno()) != place:
             os._exit(forks.EXIT_CHANNEL)
-        pickle.dump(result, f)
+        pickler.dump(result)  # what an earlier one held is not written again
         f.flush()
+        if f.tell() - kept_bytes > MOST_KEPT_BYTES:
+            kept_bytes = f.tell()
+            pickler.clear_memo()
         if result is Pause and forks.identity(turn) == turn_place:
             os.write(turn, b"p")
             os.read(turn, 1)  # at its end, when the caller has closed it, nobody is waited for
-    pickle.dump(_End, f)
+    pickler.dump(_End)
