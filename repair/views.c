@@ -118,8 +118,19 @@ static bool written(gg__inference *s, const gg__call *call, gg__sizes *out) {
     return tuple || gg__sizes_in(s, call->arguments, call->from, out);
 }
 
+/* Only literals: they hold the elements that there were when the capture was made, and raise for any other number. */
+static bool is_fixed(TSNode arguments, uint32_t from) {
+    TSNode first = gg__child(arguments, from);
+    if (gg_node_is(first, "tuple") || gg_node_is(first, "list")) return is_fixed(first, 0);
+    uint32_t count = gg__child_count(arguments);
+    for (uint32_t i = from; i < count; i++)
+        if (!gg_node_is(gg__child(arguments, i), "integer")) return false;
+    return from < count;
+}
+
 static gg__meta call_reshape(gg__inference *s, const gg__call *call) {
     gg__sizes sizes;
+    if (call->x.rank > 0 && is_fixed(call->arguments, call->from)) return gg__unknown;
     return written(s, call, &sizes) ? reshaped(call->x, &sizes) : gg__unknown;
 }
 
