@@ -2,6 +2,7 @@
  *
  * Python stops at the first operand that decides; the tensor operations evaluate all of them.  So each must be pure and total.  The truth of
  * a 0-d tensor is that it is not zero: NaN is true, as `!= 0` has it. */
+#include "repair/masks.h"
 #include "repair/scalar.h"
 #include "repair/select.h"
 
@@ -50,15 +51,32 @@ typedef struct side {
     bool taken; /* out of a tensor */
     TSNode node;
     gg__meta meta; /* of the tensor, or the number */
+    gg_str text;   /* of a count; else empty: the node's */
 } side;
+
+static const gg__meta a_count = {.sort = GG__TENSOR, .dtype = {"torch.int64", 11}, .smooth = true, .linear = true};
+
+/* `len(torch.nonzero(c))`: a number that takes no tensor out of a graph when it is counted.  Names that an arm binds are not those it has. */
+static bool count_of(gg__select *s, const gg__arm *arm, TSNode node, gg_str *out) {
+    gg__sized sized;
+    if ((arm && arm->count) || !gg__is_size(s->in, node, &sized)) return false;
+    *out = gg__size_text(s->in, &sized, s->torch, s->arena);
+    return true;
+}
 
 static bool side_of(gg__select *s, gg__arm *arm, TSNode node, side *out) {
     gg__extraction e;
     node = gg__strip_parentheses(node);
-    *out = (side){false, node, gg__infer_in(s, arm, node)};
+    *out = (side){.node = node};
+    if (count_of(s, arm, node, &out->text)) {
+        out->taken = true;
+        out->meta = a_count;
+        return true;
+    }
+    out->meta = gg__infer_in(s, arm, node);
     if (out->meta.sort != GG__UNKNOWN) return out->meta.sort != GG__TENSOR && out->meta.sort != GG__SCALAR_BOOL;
     if (!gg__match_extraction(s->in, node, &e) || e.truth || e.truncates) return false;
-    *out = (side){true, gg__strip_parentheses(e.value), gg__infer_in(s, arm, e.value)};
+    *out = (side){.taken = true, .node = gg__strip_parentheses(e.value), .meta = gg__infer_in(s, arm, e.value)};
     return out->meta.sort == GG__TENSOR && out->meta.rank == 0 && !gg_str_is(out->meta.dtype, "torch.bool");
 }
 
@@ -71,6 +89,7 @@ static bool compares_alike(const side *a, const side *b) {
 }
 
 static gg_str side_text(gg__select *s, gg__arm *arm, const side *x, bool widen) {
+    if (x->text.len) return x->text;
     gg_str text = gg__text_in(s, arm, x->node);
     if (!x->taken) return text;
     return gg_arena_printf(s->arena, "%.*s%s", GG_STR_ARG(gg__closed(s, text, x->node)), widen ? ".double()" : "");
@@ -149,7 +168,7 @@ static bool of_math(gg__select *s, gg__arm *arm, TSNode call, gg__test *out) {
     TSNode argument = gg__child(arguments, 0);
     gg__meta m = gg__infer_in(s, arm, argument);
     if (m.sort == GG__TENSOR && m.rank == 0)
-        x = (side){true, gg__strip_parentheses(argument), m};
+        x = (side){.taken = true, .node = gg__strip_parentheses(argument), .meta = m};
     else if (!side_of(s, arm, argument, &x) || !x.taken)
         return false;
     if (!gg__is_floating(x.meta.dtype)) return false;
@@ -173,9 +192,17 @@ static bool of_call(gg__select *s, gg__arm *arm, TSNode call, uint32_t depth, gg
     return truth(s, arm, call, out);
 }
 
+static bool count_is_not_zero(gg__select *s, const gg__arm *arm, TSNode node, gg__test *out) {
+    gg_str text;
+    if (!count_of(s, arm, node, &text)) return false;
+    *out = (gg__test){gg_arena_printf(s->arena, "%.*s != 0", GG_STR_ARG(text)), false, false};
+    return true;
+}
+
 bool gg__test_at(gg__select *s, gg__arm *arm, TSNode node, uint32_t depth, gg__test *out) {
     node = gg__strip_parentheses(node);
     if (depth > MAX_DEPTH) return false;
+    if (count_is_not_zero(s, arm, node, out)) return true;
     if (gg_node_is(node, "not_operator")) {
         if (!gg__test_at(s, arm, gg__field(node, "argument"), depth + 1, out)) return false;
         out->negated = !out->negated;
@@ -323,7 +350,8 @@ bool gg__split_either(gg__select *s, TSNode condition, gg_str *flags, gg__test *
 }
 
 bool gg__is_branch(const gg_rule_input *in) {
-    static const char *const ids[] = {"GB0170", "GB0124", "GB0033"}; /* branch, .item(), torch.is_nonzero */
+    /* branch, .item(), torch.is_nonzero, nonzero() */
+    static const char *const ids[] = {"GB0170", "GB0124", "GB0033", "GB0036"};
     return gg__has_id(in, ids, GG_COUNT(ids));
 }
 

@@ -57,6 +57,21 @@ TSNode gg__nonzero_rows_of(const gg_rule_input *in, TSNode node);
 /* `x.flatten()`, `x.view(-1)`, `x.squeeze(-1)`: what makes one column a list; x goes to `out`. */
 bool gg__is_flattening(const gg_rule_input *in, TSNode call, TSNode *out);
 
+/* ---- how many there are (counts.c) ------------------------------------------------------------------------------------------ */
+
+typedef struct gg__sized {
+    TSNode asked;    /* `len(torch.nonzero(c))` */
+    TSNode counted;  /* c, or k of a unique */
+    gg__meta of;     /* … */
+    bool unique;     /* counted are the values that differ */
+    int32_t columns; /* how often each counts, where that is more than once */
+} gg__sized;
+
+/* Does the expression ask how large such a tensor is, proven by the facts? */
+bool gg__is_size(const gg_rule_input *in, TSNode node, gg__sized *out);
+/* The same as an int64 tensor without dimensions, as an operand.  Text of the arena. */
+gg_str gg__size_text(const gg_rule_input *in, const gg__sized *s, gg_str torch, gg_arena *arena);
+
 /* ---- reductions (reductions.c) --------------------------------------------------------------------------------------------- */
 typedef struct gg__reduction { /* `f(x[m]).sum()`, `torch.mean(f(x[m]), 0)`, `F.mse_loss(a[m], b[m])` */
     TSNode call;

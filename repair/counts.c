@@ -1,0 +1,82 @@
+/* How large a tensor is that holds what a mask or nonzero() chooses: `len(torch.nonzero(c))`, `x[m].numel()`.  See masks.h. */
+#include "repair/infer.h"
+#include "repair/masks.h"
+
+static bool count_of(const gg_rule_input *in, TSNode node, gg__sized *out) {
+    out->counted = node;
+    if (ts_node_is_null(node)) return false;
+    out->of = gg__infer(in, node);
+    return out->of.sort == GG__TENSOR && out->of.rank >= 1;
+}
+
+/* Is it a tensor with as many rows as c has elements that are not zero?  `columns`: how many it has, 0 where it has rows alone, -1 where that is
+ * not known. */
+static bool rows_of(const gg_rule_input *in, TSNode node, gg__sized *out, int32_t *columns) {
+    gg__item item;
+    node = gg__strip_parentheses(node);
+    *columns = 0;
+    if (gg__masked_item(in, node, &item)) {
+        *columns = item.of.rank == item.by.rank ? 0 : -1;
+        return gg__infer(in, item.base).sort == GG__TENSOR && count_of(in, item.mask, out);
+    }
+    if (gg_node_is(node, "subscript") && gg__child_count(node) == 2) { /* one of a tuple's */
+        gg__meta i = gg__infer(in, gg__field(node, "subscript"));
+        return count_of(in, gg__nonzero_tuple_of(in, gg__field(node, "value")), out) && i.constant && i.value >= 0 &&
+               i.value < out->of.rank;
+    }
+    TSNode c = gg__nonzero_rows_of(in, node), inner;
+    if (!ts_node_is_null(c)) {
+        if (!count_of(in, c, out)) return false;
+        *columns = out->of.rank;
+        return true;
+    }
+    c = gg__call_operand(in, node, "unique", 0, true);
+    if (!ts_node_is_null(c)) {
+        out->unique = true;
+        return count_of(in, c, out) && (gg__is_integer(out->of.dtype) || gg__is_bool(out->of.dtype));
+    }
+    if (!gg__is_flattening(in, node, &inner) || !rows_of(in, inner, out, columns) || *columns != 1) return false;
+    *columns = 0;
+    return true;
+}
+
+/* `E.shape[0]`, `E.size(0)`, `len(E)`: how many rows.  `E.numel()`: the rows and columns. */
+bool gg__is_size(const gg_rule_input *in, TSNode node, gg__sized *out) {
+    int32_t columns;
+    *out = (gg__sized){.asked = node};
+    if (gg_node_is(node, "subscript")) {
+        TSNode shape = gg__field(node, "value");
+        return gg_node_is(shape, "attribute") &&
+               gg_str_is(gg__text(in->tree, gg__field(shape, "attribute")), "shape") && gg__child_count(node) == 2 &&
+               gg_str_is(gg__text(in->tree, gg__field(node, "subscript")), "0") &&
+               rows_of(in, gg__field(shape, "object"), out, &columns);
+    }
+    TSNode function = gg__field(node, "function"), arguments = gg__field(node, "arguments");
+    uint32_t count = gg__child_count(arguments);
+    if (!gg_node_is(node, "call")) return false;
+    if (gg_node_is(function, "identifier"))
+        return gg_str_is(gg__text(in->tree, function), "len") && count == 1 &&
+               !gg__is_local(in->tree, node, GG_STR("len")) && !gg__is_bound_in_module(in->tree, GG_STR("len")) &&
+               rows_of(in, gg__child(arguments, 0), out, &columns);
+    gg_str name = gg__text(in->tree, gg__field(function, "attribute"));
+    TSNode object = gg__field(function, "object");
+    if (gg_str_is(name, "size"))
+        return count == 1 && gg_str_is(gg__text(in->tree, gg__child(arguments, 0)), "0") &&
+               rows_of(in, object, out, &columns);
+    bool elements = gg_str_is(name, "numel") || gg_str_is(name, "nelement");
+    if (!elements || count || !rows_of(in, object, out, &columns) || columns < 0) return false;
+    out->columns = columns;
+    return true;
+}
+
+gg_str gg__size_text(const gg_rule_input *in, const gg__sized *s, gg_str torch, gg_arena *arena) {
+    gg_str x = gg__text(in->tree, gg__strip_parentheses(s->counted));
+    gg_str text = gg_arena_printf(arena, "%.*s.count_nonzero(%.*s)", GG_STR_ARG(torch), GG_STR_ARG(x));
+    if (s->unique) { /* equal ones lie side by side; of nothing there is none */
+        gg_str operand = gg__operand_text(in, s->counted, arena);
+        text = gg_arena_printf(arena, "(%.*s.sort(%.*s%s).values.diff().count_nonzero() + min(%.*s.numel(), 1))",
+                               GG_STR_ARG(torch), GG_STR_ARG(operand), s->of.rank == 1 ? "" : ".flatten()",
+                               GG_STR_ARG(operand));
+    }
+    return s->columns > 1 ? gg_arena_printf(arena, "(%.*s * %d)", GG_STR_ARG(text), (int)s->columns) : text;
+}
