@@ -144,6 +144,14 @@ static void indent_rest(const gg_tree *tree, TSNode node, gg_str unit, gg_edits 
     }
 }
 
+/* Does the same guard stand right in front, with a block that can go on? */
+static bool follows_guard(const gg_tree *tree, TSNode statement, gg_str guard, gg_str indent) {
+    TSNode before = ts_node_prev_named_sibling(statement), block = gg__field(before, "consequence");
+    if (!is_plain_if(before) || !gg_str_equal(gg__text(tree, gg__field(before, "condition")), guard)) return false;
+    uint32_t start = ts_node_start_byte(block);
+    return gg__starts_line(tree, start) && gg_str_equal(gg__indent(tree, start), indent);
+}
+
 /* From one on, what follows at once and is to be guarded too goes under the same guard. */
 static TSNode guard_statements(const gg_rule_input *in, const targets *t, TSNode first, gg_str guard, gg_arena *arena,
                                gg_edits *out) {
@@ -153,10 +161,14 @@ static TSNode guard_statements(const gg_rule_input *in, const targets *t, TSNode
     gg_str indent = gg__indent(tree, start), unit = gg__indent_unit(tree), newline = gg__newline(tree);
     bool shares = !gg__starts_line(tree, start);
     if (shares) from = ts_node_end_byte(before);
-    gg_edits_add(out, (gg_span){from, start},
-                 gg_arena_printf(arena, "%.*s%.*sif %.*s:%.*s%.*s%.*s", GG_STR_ARG(shares ? newline : GG_STR_NULL),
-                                 GG_STR_ARG(shares ? indent : GG_STR_NULL), GG_STR_ARG(guard), GG_STR_ARG(newline),
-                                 GG_STR_ARG(indent), GG_STR_ARG(unit)));
+    gg_str inner = gg_arena_printf(arena, "%.*s%.*s", GG_STR_ARG(indent), GG_STR_ARG(unit));
+    if (!shares && follows_guard(tree, first, guard, inner))
+        gg_edits_add(out, (gg_span){start, start}, unit);
+    else
+        gg_edits_add(out, (gg_span){from, start},
+                     gg_arena_printf(arena, "%.*s%.*sif %.*s:%.*s%.*s", GG_STR_ARG(shares ? newline : GG_STR_NULL),
+                                     GG_STR_ARG(shares ? indent : GG_STR_NULL), GG_STR_ARG(guard), GG_STR_ARG(newline),
+                                     GG_STR_ARG(inner)));
     for (TSNode at = first;;) {
         indent_rest(tree, at, unit, out);
         TSNode next = ts_node_next_named_sibling(at);
