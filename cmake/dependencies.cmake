@@ -15,7 +15,7 @@ gg_require("libuv>=1.44" libuv libuv1-dev)
 gg_require("jansson>=2.14" jansson libjansson-dev)
 gg_require("libxxhash>=0.8" libxxhash libxxhash-dev)
 gg_require("nettle>=3.4" nettle nettle-dev)
-gg_require("libcurl>=7.87" libcurl libcurl4-openssl-dev) # CURLOPT_QUICK_EXIT: leaving waits for no name server
+gg_require("libcurl>=7.87" libcurl libcurl4-openssl-dev) # its headers only; it is loaded when it is needed
 gg_require("tomlplusplus>=3.3" tomlplusplus libtomlplusplus-dev) # its headers only
 
 set(GG_TREE_SITTER_DIR ${CMAKE_SOURCE_DIR}/third_party/tree-sitter CACHE PATH "npm tree-sitter, unpacked")

@@ -1,8 +1,7 @@
 /* See endpoint.h. */
 #include "server/llm/endpoint.h"
 
-#include <curl/curl.h>
-#include <stdio.h>
+#include <arpa/inet.h>
 #include <stdlib.h>
 
 /* Settings that the environment may say, too. */
@@ -62,66 +61,81 @@ static char *dup_or_null(const char *z) {
     return z ? gg_str_dup(gg_str_from(z)) : NULL;
 }
 
-/* ---- URLs: by libcurl's own reader, so that what is judged is what is connected to -------------------------------------------- */
+/* ---- URLs ------------------------------------------------------------------------------------------------------------------------ */
 
-static char *part_of(CURLU *url, CURLUPart part) {
-    char *value = NULL, *out;
-    out = curl_url_get(url, part, &value, 0) == CURLUE_OK ? gg_str_dup(gg_str_from(value)) : gg_str_dup(GG_STR_NULL);
-    curl_free(value);
+/* scheme://host[:port], and what follows.  Of a host only what every reader of URLs takes for the same: no user, no escapes, no other alphabet, so
+ * that what is judged here is what libcurl connects to. */
+typedef struct parts {
+    gg_str scheme, host, port, rest;
+} parts;
+
+static gg_str until(gg_str *text, const char *ends) {
+    size_t n = 0;
+    while (n < text->len && strchr(ends, text->ptr[n]) == NULL) n++;
+    gg_str out = gg_str_slice(*text, 0, n);
+    *text = gg_str_slice(*text, n, text->len);
     return out;
 }
 
-static bool is_loopback(const char *host) {
-    return strcmp(host, "localhost") == 0 || strncmp(host, "127.", 4) == 0 || strcmp(host, "[::1]") == 0;
+static bool is_of(gg_str text, const char *letters) {
+    for (size_t i = 0; i < text.len; i++)
+        if (text.ptr[i] == '\0' || strchr(letters, text.ptr[i]) == NULL) return false;
+    return text.len > 0;
 }
 
-static bool is_address(const char *host) {
-    return host[strspn(host, "0123456789.")] == '\0';
+static bool split(parts *out, gg_str url) {
+    static const char digits[] = "0123456789",
+                      names[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-._";
+    *out = (parts){until(&url, ":"), GG_STR_NULL, GG_STR_NULL, GG_STR_NULL};
+    if (!gg_str_starts_with(url, GG_STR("://"))) return false;
+    url = gg_str_slice(url, 3, url.len);
+    bool bracketed = gg_str_starts_with(url, GG_STR("["));
+    gg_str authority = until(&url, "/?#");
+    out->rest = url;
+    out->host = until(&authority, bracketed ? "]" : ":");
+    if (bracketed) {
+        out->host = gg_str_slice(out->host, 1, out->host.len);
+        if (!gg_str_starts_with(authority, GG_STR("]"))) return false;
+        authority = gg_str_slice(authority, 1, authority.len);
+    }
+    if (gg_str_starts_with(authority, GG_STR(":"))) out->port = gg_str_slice(authority, 1, authority.len);
+    for (size_t i = 0; i < url.len; i++)
+        if (url.ptr[i] <= ' ' || url.ptr[i] > '~' || url.ptr[i] == '\\') return false;
+    return is_of(out->host, bracketed ? "0123456789abcdefABCDEF:." : names) &&
+           (authority.len == 0 || is_of(out->port, digits));
+}
+
+static bool is_loopback(gg_str host) {
+    struct in_addr four;
+    struct in6_addr six;
+    char *z = gg_str_dup(host);
+    bool out = strcmp(z, "localhost") == 0 || (inet_pton(AF_INET, z, &four) == 1 && strncmp(z, "127.", 4) == 0) ||
+               (inet_pton(AF_INET6, z, &six) == 1 && IN6_IS_ADDR_LOOPBACK(&six));
+    gg_free(z);
+    return out;
 }
 
 char *gg_url_shown(const char *given) {
-    CURLU *url = curl_url();
-    char *out = NULL;
-    if (curl_url_set(url, CURLUPART_URL, given, 0) == CURLUE_OK) {
-        curl_url_set(url, CURLUPART_QUERY, NULL, 0);
-        curl_url_set(url, CURLUPART_FRAGMENT, NULL, 0);
-        curl_url_set(url, CURLUPART_USER, NULL, 0);
-        curl_url_set(url, CURLUPART_PASSWORD, NULL, 0);
-        out = part_of(url, CURLUPART_URL);
-    }
-    curl_url_cleanup(url);
-    return out ? out : gg_str_dup(GG_STR_NULL);
+    parts url;
+    gg_str whole = gg_str_from(given);
+    if (!split(&url, whole)) return gg_str_dup(GG_STR_NULL);
+    gg_str tail = url.rest, path = until(&tail, "?#");
+    return gg_str_dup((gg_str){whole.ptr, (size_t)(path.ptr + path.len - whole.ptr)});
 }
 
 static int read_url(gg_endpoint *out, const char *given, gg_error *err) {
-    CURLU *url = curl_url();
-    int error = 0;
-    char *scheme = NULL, *host = NULL, *user = NULL, *password = NULL;
-    if (curl_url_set(url, CURLUPART_URL, given, 0) != CURLUE_OK) {
-        error = gg_fail(err, GG_EPARAMS, "model.url wants a URL that begins with https:// or http://");
-        goto cleanup;
-    }
-    scheme = part_of(url, CURLUPART_SCHEME);
-    host = part_of(url, CURLUPART_HOST);
-    user = part_of(url, CURLUPART_USER);
-    password = part_of(url, CURLUPART_PASSWORD);
-    out->plain = strcmp(scheme, "http") == 0;
-    out->loopback = is_loopback(host) && (host[0] != '1' || is_address(host));
-    out->key_env = strcmp(host, out->api->own_host) == 0 ? dup_or_null(out->api->own_key) : NULL;
-    if (!out->plain && strcmp(scheme, "https") != 0)
-        error = gg_fail(err, GG_EPARAMS, "model.url wants a URL that begins with https:// or http://");
-    else if (*user || *password)
-        error = gg_fail(err, GG_EPARAMS, "model.url must hold no user or password: model.keyEnv names a variable");
+    parts url;
+    bool read = split(&url, gg_str_from(given));
+    out->plain = gg_str_is(url.scheme, "http");
+    if (!read || (!out->plain && !gg_str_is(url.scheme, "https")))
+        return gg_fail(err, GG_EPARAMS,
+                       "model.url wants https://HOST/PATH or http://HOST/PATH, without a user or password in it: "
+                       "model.keyEnv names a variable");
+    out->loopback = is_loopback(url.host);
+    out->key_env = gg_str_is(url.host, out->api->own_host) && !out->plain ? dup_or_null(out->api->own_key) : NULL;
     out->url = gg_str_dup(gg_str_from(given));
     out->shown = gg_url_shown(given);
-
-cleanup:
-    gg_free(scheme);
-    gg_free(host);
-    gg_free(user);
-    gg_free(password);
-    curl_url_cleanup(url);
-    return error;
+    return 0;
 }
 
 /* The path goes before a query (?api-version=…). */

@@ -16,9 +16,12 @@ static void free_text(const char *text) {
 }
 
 /* The key is in one of the headers. */
-static void free_headers(struct curl_slist *headers) {
-    for (struct curl_slist *h = headers; h; h = h->next) explicit_bzero(h->data, strlen(h->data));
-    curl_slist_free_all(headers);
+static void free_headers(char **headers) {
+    for (char **h = headers; *h; h++) {
+        explicit_bzero(*h, strlen(*h));
+        gg_free(*h);
+    }
+    gg_free(headers);
 }
 
 static void free_exchange(gg_http_exchange *e) {
@@ -48,12 +51,17 @@ static void forget(gg_http_exchange *e) {
 
 /* ---- orders -------------------------------------------------------------------------------------------------------------- */
 
+/* Under the mutex. */
+static void wake(gg_http *http) {
+    if (http->multi) http->curl->curl_multi_wakeup(http->multi);
+}
+
 static void order(gg_http_exchange *e, gg__http_order what) {
     gg_http *http = e->http;
     gg__http_ordered ordered = {e, what};
     uv_mutex_lock(&http->mutex);
     if (!e->ended) gg_list_push(&http->orders, ordered);
-    if (http->multi) curl_multi_wakeup(http->multi);
+    wake(http);
     uv_mutex_unlock(&http->mutex);
 }
 
@@ -66,8 +74,8 @@ gg_http_exchange *gg_http_post(gg_http *http, const gg_http_request *request) {
     e->asked.ca_file = copy(request->ca_file);
     e->asked.proxy = copy(request->proxy);
     e->asked.headers = NULL;
-    for (size_t i = 0; i < request->header_count; i++) e->headers = curl_slist_append(e->headers, request->headers[i]);
-    e->headers = curl_slist_append(e->headers, "Expect:"); /* the body goes at once */
+    e->headers = gg_calloc(request->header_count + 1, sizeof(char *));
+    for (size_t i = 0; i < request->header_count; i++) e->headers[i] = gg_str_dup(gg_str_from(request->headers[i]));
     gg_buf_init(&e->inbox, request->max_bytes);
     gg_list_push(&http->exchanges, e);
     uv_ref((uv_handle_t *)&http->news);
@@ -187,6 +195,6 @@ void gg_http_free(gg_http *http) {
     }
     uv_mutex_lock(&http->mutex);
     http->quit = true;
-    if (http->multi) curl_multi_wakeup(http->multi);
+    wake(http);
     uv_mutex_unlock(&http->mutex);
 }

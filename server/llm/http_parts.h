@@ -2,9 +2,8 @@
 #ifndef GG_HTTP_PARTS_H
 #define GG_HTTP_PARTS_H
 
-#include <curl/curl.h>
-
 #include "server/llm/http.h"
+#include "server/llm/libcurl.h"
 
 typedef enum gg__http_order { GG__HTTP_START, GG__HTTP_CANCEL, GG__HTTP_LEAVE } gg__http_order;
 
@@ -17,11 +16,12 @@ typedef struct gg__http_ordered {
 struct gg_http_exchange {
     gg_http *http;
     gg_http_request asked; /* its texts are copies, or NULL; the headers are below */
-    struct curl_slist *headers;
+    char **headers;        /* NULL-ended */
     /* the loop's */
     bool dropped;
     /* the thread's */
     CURL *easy;
+    struct curl_slist *list; /* of the headers */
     size_t received;
     uint64_t started_ms, heard_ms;
     uint64_t leave_ms; /* not to be waited for any longer than that; 0: it was not left */
@@ -42,6 +42,7 @@ struct gg_http {
     GG_LIST(gg_http_exchange *) exchanges; /* the loop's */
     GG_LIST(gg_http_exchange *) running;   /* the thread's */
     uv_mutex_t mutex;                      /* over what follows */
+    const gg__curl *curl;                  /* NULL: it is not loaded yet, or cannot be */
     CURLM *multi;                          /* to be woken; NULL: it is not there yet, or any more */
     GG_LIST(gg__http_ordered) orders;
     GG_LIST(gg_http_exchange *) ready;

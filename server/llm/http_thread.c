@@ -1,14 +1,9 @@
 /* See http.h: libcurl's side.  The thread takes orders, lets libcurl work, looks at the clock, and sleeps until one of the three has something. */
-#include <pthread.h>
 #include <stdio.h>
 
 #include "server/llm/http_parts.h"
 
 enum { IDLE_MS = 60 * 1000, LEAVE_MS = 1000, NO_LIBCURL_MS = 20 };
-
-static void set_up(void) {
-    curl_global_init(CURL_GLOBAL_DEFAULT);
-}
 
 static uint64_t now_ms(void) {
     return uv_hrtime() / 1000000;
@@ -30,20 +25,24 @@ static void end(gg_http_exchange *e, gg_http_failure failure, const char *words)
     long status = 0;
     curl_off_t wait = 0;
     char *location = NULL;
+    const gg__curl *curl = http->curl;
     if (e->easy) {
-        curl_easy_getinfo(e->easy, CURLINFO_RESPONSE_CODE, &status);
-        curl_easy_getinfo(e->easy, CURLINFO_RETRY_AFTER, &wait);
-        curl_easy_getinfo(e->easy, CURLINFO_REDIRECT_URL, &location);
+        curl->curl_easy_getinfo(e->easy, CURLINFO_RESPONSE_CODE, &status);
+        curl->curl_easy_getinfo(e->easy, CURLINFO_RETRY_AFTER, &wait);
+        curl->curl_easy_getinfo(e->easy, CURLINFO_REDIRECT_URL, &location);
         if (location) snprintf(told.location, sizeof(told.location), "%s", location);
     }
     told.status = (int)status;
     if (wait > 0) told.wait_s = (int64_t)wait;
     if (failure != GG_HTTP_FINE) snprintf(told.words, sizeof(told.words), "%s", words);
     if (e->easy) {
-        curl_multi_remove_handle(http->multi, e->easy);
-        curl_easy_cleanup(e->easy);
+        curl->curl_multi_remove_handle(http->multi, e->easy);
+        curl->curl_easy_cleanup(e->easy);
         e->easy = NULL;
     }
+    for (struct curl_slist *h = e->list; h; h = h->next) explicit_bzero(h->data, strlen(h->data));
+    if (e->list) curl->curl_slist_free_all(e->list);
+    e->list = NULL;
     for (size_t i = 0; i < http->running.len; i++) {
         if (http->running.items[i] != e) continue;
         gg_list_remove(&http->running, i);
@@ -64,7 +63,7 @@ static size_t on_write(char *bytes, size_t size, size_t count, void *data) {
     e->heard_ms = now_ms();
     e->received += n;
     if (e->received > e->asked.max_bytes) return n + 1; /* an error of writing */
-    curl_easy_getinfo(e->easy, CURLINFO_RESPONSE_CODE, &status);
+    e->http->curl->curl_easy_getinfo(e->easy, CURLINFO_RESPONSE_CODE, &status);
     uv_mutex_lock(&e->http->mutex);
     e->status = (int)status;
     int error = gg_buf_append(&e->inbox, (gg_str){bytes, n});
@@ -81,43 +80,45 @@ static size_t on_header(char *bytes, size_t size, size_t count, void *data) {
 
 /* ---- transfers ------------------------------------------------------------------------------------------------------------- */
 
-static void set(CURL *easy, const gg_http_exchange *e) {
+static void set(const gg__curl *curl, CURL *easy, gg_http_exchange *e) {
     const gg_http_request *r = &e->asked;
-    curl_easy_setopt(easy, CURLOPT_URL, r->url);
-    curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
-    curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)r->body.len);
-    curl_easy_setopt(easy, CURLOPT_POSTFIELDS, r->body.ptr);
-    curl_easy_setopt(easy, CURLOPT_HTTPHEADER, e->headers);
-    curl_easy_setopt(easy, CURLOPT_HEADEROPT, (long)CURLHEADER_SEPARATE); /* a proxy does not see them */
-    curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);                   /* the key is for one host only */
-    curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 1L);
-    curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 2L);
-    if (r->ca_file) curl_easy_setopt(easy, CURLOPT_CAINFO, r->ca_file);
-    if (r->ca_file) curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
-    if (r->proxy) curl_easy_setopt(easy, CURLOPT_PROXY, r->proxy);
-    if (r->direct) curl_easy_setopt(easy, CURLOPT_NOPROXY, "*");
-    curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)r->connect_ms);
-    curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
-    curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L); /* no waiting for a name server on the way out */
-    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_write);
-    curl_easy_setopt(easy, CURLOPT_WRITEDATA, e);
-    curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
-    curl_easy_setopt(easy, CURLOPT_HEADERDATA, e);
-    curl_easy_setopt(easy, CURLOPT_PRIVATE, e);
+    for (char **h = e->headers; *h; h++) e->list = curl->curl_slist_append(e->list, *h);
+    e->list = curl->curl_slist_append(e->list, "Expect:"); /* the body goes at once */
+    curl->curl_easy_setopt(easy, CURLOPT_URL, r->url);
+    curl->curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl->curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)r->body.len);
+    curl->curl_easy_setopt(easy, CURLOPT_POSTFIELDS, r->body.ptr);
+    curl->curl_easy_setopt(easy, CURLOPT_HTTPHEADER, e->list);
+    curl->curl_easy_setopt(easy, CURLOPT_HEADEROPT, (long)CURLHEADER_SEPARATE); /* a proxy does not see them */
+    curl->curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);                   /* the key is for one host only */
+    curl->curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 1L);
+    curl->curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 2L);
+    if (r->ca_file) curl->curl_easy_setopt(easy, CURLOPT_CAINFO, r->ca_file);
+    if (r->ca_file) curl->curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
+    if (r->proxy) curl->curl_easy_setopt(easy, CURLOPT_PROXY, r->proxy);
+    if (r->direct) curl->curl_easy_setopt(easy, CURLOPT_NOPROXY, "*");
+    curl->curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)r->connect_ms);
+    curl->curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
+    curl->curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+    curl->curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L); /* no waiting for a name server on the way out */
+    curl->curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_write);
+    curl->curl_easy_setopt(easy, CURLOPT_WRITEDATA, e);
+    curl->curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
+    curl->curl_easy_setopt(easy, CURLOPT_HEADERDATA, e);
+    curl->curl_easy_setopt(easy, CURLOPT_PRIVATE, e);
 }
 
 static void start(gg_http_exchange *e) {
     gg_http *http = e->http;
     e->started_ms = e->heard_ms = now_ms();
-    e->easy = curl_easy_init();
     gg_list_push(&http->running, e);
-    if (e->easy == NULL || http->multi == NULL) {
-        end(e, GG_HTTP_OTHER, "libcurl could not be set up");
+    if (http->multi) e->easy = http->curl->curl_easy_init();
+    if (e->easy == NULL) {
+        end(e, GG_HTTP_OTHER, "libcurl (libcurl.so.4) is not installed, or could not be set up");
         return;
     }
-    set(e->easy, e);
-    curl_multi_add_handle(http->multi, e->easy);
+    set(http->curl, e->easy, e);
+    http->curl->curl_multi_add_handle(http->multi, e->easy);
 }
 
 static gg_http_failure failure_of(CURLcode code, const gg_http_exchange *e) {
@@ -151,14 +152,15 @@ static gg_http_failure failure_of(CURLcode code, const gg_http_exchange *e) {
 }
 
 static void take_done(gg_http *http) {
+    const gg__curl *curl = http->curl;
     int left = 0;
-    for (CURLMsg *m; (m = curl_multi_info_read(http->multi, &left)) != NULL;) {
+    for (CURLMsg *m; (m = curl->curl_multi_info_read(http->multi, &left)) != NULL;) {
         char *data = NULL;
         if (m->msg != CURLMSG_DONE) continue;
         CURLcode code = m->data.result;
-        curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, &data);
+        curl->curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, &data);
         gg_http_exchange *e = (gg_http_exchange *)(void *)data;
-        end(e, failure_of(code, e), curl_easy_strerror(code));
+        end(e, failure_of(code, e), curl->curl_easy_strerror(code));
     }
 }
 
@@ -204,20 +206,20 @@ static bool take_orders(gg_http *http) {
 }
 
 void gg__http_thread(void *data) {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
     gg_http *http = data;
     int running = 0;
-    pthread_once(&once, set_up);
-    CURLM *multi = curl_multi_init();
+    const gg__curl *curl = gg__curl_load();
+    CURLM *multi = curl ? curl->curl_multi_init() : NULL;
     uv_mutex_lock(&http->mutex);
+    http->curl = curl;
     http->multi = multi;
     uv_mutex_unlock(&http->mutex);
     while (take_orders(http)) {
-        if (multi) curl_multi_perform(multi, &running);
+        if (multi) curl->curl_multi_perform(multi, &running);
         if (multi) take_done(http);
         int wait_ms = check_deadlines(http);
         if (multi)
-            curl_multi_poll(multi, NULL, 0, wait_ms, NULL);
+            curl->curl_multi_poll(multi, NULL, 0, wait_ms, NULL);
         else
             uv_sleep(NO_LIBCURL_MS);
     }
@@ -225,7 +227,7 @@ void gg__http_thread(void *data) {
     uv_mutex_lock(&http->mutex);
     http->multi = NULL;
     uv_mutex_unlock(&http->mutex);
-    if (multi) curl_multi_cleanup(multi);
+    if (multi) curl->curl_multi_cleanup(multi);
     uv_mutex_lock(&http->mutex);
     http->over = true;
     uv_async_send(&http->news);

@@ -208,7 +208,18 @@ def test_nothing_is_configured(tmp_path: Path) -> None:
     assert (out["failure"], out["model"]) == ("not-configured", None) and "model.url" in out["error"]
     project(tmp_path, url="http://127.0.0.1:9/v1")
     assert (ask(tmp_path)["failure"], "model.name" in ask(tmp_path)["error"]) == ("settings", True)
-    for url in ("ftp://127.0.0.1/", "no url", "https://user:pass@example.org/v1"):
+    for url in (
+        "ftp://127.0.0.1/",
+        "no url",
+        "https:///v1",
+        "https://user:pass@example.org/v1",
+        "http://127.0.0.1@example.org/v1",
+        "http://127.0.0.1\\@example.org/v1",
+        "http://127.0.0.1:80@example.org/v1",
+        "http://[::1]example.org/v1",
+        "https://exa%6dple.org/v1",
+        "https://example.org/a b",
+    ):
         project(tmp_path, url=url, name="m")
         out = ask(tmp_path)
         assert out["failure"] == "settings" and "model.url" in out["error"] and "pass@" not in out["error"]
@@ -257,8 +268,12 @@ def test_a_key_is_not_sent_in_the_open(tmp_path: Path) -> None:
     out = ask(tmp_path)
     assert (out["failure"], out["tries"]) == ("plain-http", 0) and "https://" in out["error"]
     assert ask(tmp_path, key=None)["failure"] == "no-host"
-    project(tmp_path, url="http://127.0.0.1.evil.invalid/v1", name="m")
-    assert ask(tmp_path)["failure"] == "plain-http"
+    for host in ("127.0.0.1.evil.invalid", "127.0.0.1.", "localhost.invalid", "127.evil.invalid", "128.0.0.1"):
+        project(tmp_path, url=f"http://{host}/v1", name="m")
+        assert ask(tmp_path)["failure"] == "plain-http"
+    for host in ("localhost", "127.0.0.1", "127.8.7.6", "[::1]"):
+        project(tmp_path, url=f"http://{host}:9/v1", name="m", timeout=1)
+        assert ask(tmp_path)["failure"] == "no-connection"
 
 
 def test_this_machine_is_asked_without_the_environments_proxy(tmp_path: Path) -> None:
