@@ -3,7 +3,7 @@
  * argument may not get more.  See integrity.h. */
 #include "repair/llm/integrity.h"
 
-enum { MAX_NAMES = 512 };
+enum { MAX_NAMES = 512, MAX_ROUNDS = 16 };
 
 typedef struct flow {
     const gg__look *look;
@@ -162,7 +162,8 @@ static bool follow(flow *f) {
             add(f, gg__text(f->look->tree, name));
     }
     if (f->len == 0) return false;
-    for (f->grew = true; f->grew;) { /* ends: each round adds a name, and there are MAX_NAMES */
+    f->grew = true;
+    for (int round = 0; f->grew && round < MAX_ROUNDS; round++) { /* code that runs downwards takes two */
         f->grew = false;
         gg__visit(gg__field(f->function, "body"), step, f);
     }

@@ -107,7 +107,8 @@ typedef struct gg_llm_limits { /* 0: without a limit, but for max_rounds */
     double max_cost, input_price, output_price; /* prices of a million tokens */
     uint32_t answer_tokens;
     double temperature, top_p;
-    bool json; /* the endpoint can be told a schema: the answer is to be JSON */
+    bool json;          /* the endpoint can be told a schema: the answer is to be JSON */
+    bool only_feedback; /* never begin again from the original code: what SRS is measured against */
 } gg_llm_limits;
 
 enum { GG_SRS_ROUNDS = 3, GG_SRS_MAX_ROUNDS = 5 };

@@ -32,6 +32,7 @@ typedef struct gg__look { /* at one side */
     gg_arena *arena;
     GG_LIST(gg__import) imports;
     GG_LIST(gg__finding) findings;
+    gg_map locals; /* what gg__is_bound_around found */
 } gg__look;
 
 /* ---- names.c ---- */
@@ -42,7 +43,8 @@ gg_str gg__path_of(const gg__look *look, TSNode node);
 gg__cheat gg__judge_path(gg_str path);
 bool gg__is_system_module(gg_str name);
 void gg__find(gg__look *look, gg__cheat cheat, gg_str key, uint32_t weight);
-void gg__find_node(gg__look *look, gg__cheat cheat, TSNode node); /* its first line is the key */
+void gg__find_node(gg__look *look, gg__cheat cheat, TSNode node);         /* its first line is the key */
+bool gg__is_bound_around(gg__look *look, TSNode identifier, gg_str name); /* gg__is_local, remembered */
 /* The name the method's own object goes by; empty outside a method. */
 gg_str gg__self_name(const gg__look *look, TSNode at);
 bool gg__is_self(const gg__look *look, TSNode node);

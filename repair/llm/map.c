@@ -5,6 +5,8 @@
  * (keep.c), so that an edit by lines shows the change and nothing else. */
 #include "repair/llm/exchange.h"
 
+enum { SPARE_BYTES = 32 * 1024 }; /* beside four times the definition */
+
 typedef struct answer {
     gg_str code; /* with one line in front, when `indented` */
     gg_tree *tree;
@@ -98,11 +100,18 @@ static bool is_import(TSNode node) {
            gg_node_is(node, "future_import_statement");
 }
 
-/* Does the module have this statement, or one that imports the same? */
-static bool is_in_file(const gg_tree *tree, const answer *a, TSNode node) {
+typedef GG_LIST(gg_str) texts; /* canonical: what the module's statements say */
+
+static void statements_of(texts *out, const gg_tree *tree, gg_arena *arena) {
     TSNode root = gg_tree_root(tree);
     for (uint32_t i = 0; i < gg__child_count(root); i++)
-        if (gg__same_code(tree, gg__child(root, i), a->tree, node)) return true;
+        gg_list_push(out, gg__canonical(tree, gg__child(root, i), arena));
+}
+
+static bool is_in_file(const texts *file, const answer *a, TSNode node, gg_arena *arena) {
+    gg_str text = gg__canonical(a->tree, node, arena);
+    for (size_t i = 0; i < file->len; i++)
+        if (gg_str_equal(file->items[i], text)) return true;
     return false;
 }
 
@@ -131,9 +140,11 @@ typedef struct found {
     TSNode definition; /* the last of its name */
     GG_LIST(TSNode) methods;
     gg_buf imports;
+    texts file;
 } found;
 
-static int sort_out(found *out, const gg_tree *tree, TSNode target, const answer *a, gg_error *err) {
+static int sort_out(found *out, const gg_tree *tree, TSNode target, const answer *a, gg_arena *arena, gg_error *err) {
+    statements_of(&out->file, tree, arena);
     gg_str name = gg__definition_name(tree, target);
     for (uint32_t i = 0; i < gg__child_count(a->holder); i++) {
         TSNode node = gg__child(a->holder, i), inner = gg__inner(node);
@@ -141,7 +152,7 @@ static int sort_out(found *out, const gg_tree *tree, TSNode target, const answer
         if (gg_node_is(node, "comment") || is_text) continue;
         if (gg__is_definition(gg__inner(node)) && gg_str_equal(gg__definition_name(a->tree, node), name)) {
             out->definition = node;
-        } else if (is_in_file(tree, a, node)) {
+        } else if (is_in_file(&out->file, a, node, arena)) {
             continue;
         } else if (is_import(node)) {
             if (out->imports.len) gg_buf_append(&out->imports, gg__newline(tree));
@@ -174,8 +185,11 @@ int gg__map(gg_text **out, const gg_tree *tree, gg_span definition, gg_str code,
     gg_tree *edited = NULL;
     gg_buf_init(&f.imports, GG__MAX_CONTEXT_BYTES);
     TSNode target = gg_node_at(tree, definition);
-    int error = parse(&a, code, arena, err);
-    if (error == 0) error = sort_out(&f, tree, target, &a, err);
+    uint32_t own = definition.end - definition.start;
+    int error = code.len <= 4 * (size_t)own + SPARE_BYTES
+                    ? parse(&a, code, arena, err)
+                    : gg_fail(err, GG_EPARAMS, "the code in the answer is many times as long as what it replaces");
+    if (error == 0) error = sort_out(&f, tree, target, &a, arena, err);
     if (error) goto cleanup;
     if (f.imports.len) gg__add_import(tree, gg_buf_str(&f.imports), arena, &edits);
     if (!ts_node_is_null(f.definition)) replace(tree, target, &a, f.definition, arena, &edits);
@@ -199,6 +213,7 @@ cleanup:
     gg_text_unref(&raw);
     gg_edits_clear(&edits);
     gg_list_clear(&f.methods);
+    gg_list_clear(&f.file);
     gg_buf_clear(&f.imports);
     gg_arena_free(arena);
     return error;

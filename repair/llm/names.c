@@ -51,6 +51,7 @@ void gg__look_init(gg__look *look, const gg_tree *tree, TSNode definition, gg_ar
 void gg__look_clear(gg__look *look) {
     gg_list_clear(&look->imports);
     gg_list_clear(&look->findings);
+    gg_map_clear(&look->locals);
 }
 
 gg_str gg__path_of(const gg__look *look, TSNode node) {
@@ -141,4 +142,18 @@ gg_str gg__self_name(const gg__look *look, TSNode at) {
 bool gg__is_self(const gg__look *look, TSNode node) {
     gg_str self = gg__self_name(look, node);
     return self.len && gg_node_is(node, "identifier") && gg_str_equal(gg__text(look->tree, node), self);
+}
+
+bool gg__is_bound_around(gg__look *look, TSNode identifier, gg_str name) {
+    static const char *const scopes[] = {
+        "function_definition",  "lambda", "list_comprehension", "set_comprehension", "dictionary_comprehension",
+        "generator_expression", "module"};
+    TSNode scope = gg__parent(identifier);
+    while (!ts_node_is_null(scope) && !gg__is_one_of(gg_str_from(ts_node_type(scope)), scopes, GG_COUNT(scopes)))
+        scope = gg__parent(scope);
+    uint64_t key = 14695981039346656037u ^ (uint64_t)(uintptr_t)scope.id;
+    for (size_t i = 0; i < name.len; i++) key = (key ^ (unsigned char)name.ptr[i]) * 1099511628211u;
+    uint32_t *known = gg_map_at(&look->locals, key);
+    if (*known == 0) *known = gg__is_local(look->tree, identifier, name) ? 2 : 1;
+    return *known == 2;
 }

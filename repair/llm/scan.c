@@ -53,7 +53,7 @@ static void scan_name(gg__look *look, TSNode node) {
     if (!cheat) cheat = judge_builtin(name);
     if (!cheat && is_for_tests(name)) cheat = GG__CHEAT_TESTS;
     if (!cheat && judge_member(name) == GG__CHEAT_COMPILER) cheat = GG__CHEAT_COMPILER;
-    if (cheat && gg__is_local(look->tree, node, name))
+    if (cheat && gg__is_bound_around(look, node, name))
         cheat = GG__CHEAT_OK; /* a variable `time`, an argument `input` */
     gg__find(look, cheat, name, 1);
 }
@@ -64,7 +64,7 @@ static void scan_member(gg__look *look, TSNode node) {
     while (gg_node_is(root, "attribute")) root = gg__strip_parentheses(gg__field(root, "object"));
     gg__cheat cheat = gg__judge_path(gg__path_of(look, node));
     gg_str head = gg__text(look->tree, root);
-    if (cheat == GG__CHEAT_SYSTEM && gg__is_system_module(head) && gg__is_local(look->tree, root, head))
+    if (cheat == GG__CHEAT_SYSTEM && gg__is_system_module(head) && gg__is_bound_around(look, root, head))
         cheat = GG__CHEAT_OK;
     if (!cheat) cheat = judge_member(name);
     bool is_super = gg_str_starts_with(gg__text(look->tree, gg__field(node, "object")), GG_STR("super("));

@@ -124,14 +124,14 @@ static void say(gg_srs *srs, gg_llm_role role, gg_str content) {
     gg_list_push(&srs->messages, message);
 }
 
-static bool begins_anew(size_t round) {
-    return round % 2 == 0;
+static bool begins_anew(const gg_srs *srs, size_t round) {
+    return round == 0 || (round % 2 == 0 && !srs->limits.only_feedback);
 }
 
 /* Writes the messages of the next round. */
 static void prepare(gg_srs *srs) {
     size_t round = srs->rounds.len;
-    if (begins_anew(round)) {
+    if (begins_anew(srs, round)) {
         srs->messages.len = 0;
         say(srs, GG_LLM_USER, srs->prompt.user);
         return;
@@ -164,7 +164,7 @@ int gg_srs_next(gg_srs *srs, gg_srs_action *out, gg_error *err) {
             finish(srs, spent);
         } else {
             gg_srs_round round = {.asked = srs->messages.items[srs->messages.len - 1].content,
-                                  .fresh = begins_anew(srs->rounds.len)};
+                                  .fresh = begins_anew(srs, srs->rounds.len)};
             gg_list_push(&srs->rounds, round);
             srs->request.messages = srs->messages.items;
             srs->request.message_count = srs->messages.len;

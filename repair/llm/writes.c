@@ -44,7 +44,7 @@ static gg_str kept(gg__look *look, TSNode target) {
         if (ts_node_is_null(at) || is_in_init(look, target)) return GG_STR_NULL;
         return gg_arena_printf(look->arena, "self.%.*s", GG_STR_ARG(gg__text(look->tree, gg__field(at, "attribute"))));
     }
-    return gg__is_local(look->tree, root, name) && !is_closed_over(look, root, name) ? GG_STR_NULL : name;
+    return gg__is_bound_around(look, root, name) && !is_closed_over(look, root, name) ? GG_STR_NULL : name;
 }
 
 static void scan_target(gg__look *look, TSNode target) {
