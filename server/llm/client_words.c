@@ -61,7 +61,7 @@ static gg_model_failure judge_connection(const gg__attempt *a, bool *passing, ch
         snprintf(words, size, "the answer of %s is larger than any answer may be", where);
         return GG_MODEL_ANSWER_TOO_BIG;
     case GG_HTTP_BROKEN:
-        snprintf(words, size, "%s broke the connection before its answer was complete", where);
+        snprintf(words, size, "%s broke the connection before its answer was complete (%s)", where, curl);
         return GG_MODEL_BROKEN;
     case GG_HTTP_FINE:
     case GG_HTTP_OTHER:

@@ -22,6 +22,7 @@ struct gg_http_exchange {
     /* the thread's */
     CURL *easy;
     struct curl_slist *list; /* of the headers */
+    char error[CURL_ERROR_SIZE];
     size_t received;
     uint64_t started_ms, heard_ms;
     uint64_t leave_ms; /* not to be waited for any longer than that; 0: it was not left */

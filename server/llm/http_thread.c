@@ -105,6 +105,7 @@ static void set(const gg__curl *curl, CURL *easy, gg_http_exchange *e) {
     curl->curl_easy_setopt(easy, CURLOPT_WRITEDATA, e);
     curl->curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
     curl->curl_easy_setopt(easy, CURLOPT_HEADERDATA, e);
+    curl->curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, e->error);
     curl->curl_easy_setopt(easy, CURLOPT_PRIVATE, e);
 }
 
@@ -160,7 +161,7 @@ static void take_done(gg_http *http) {
         CURLcode code = m->data.result;
         curl->curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, &data);
         gg_http_exchange *e = (gg_http_exchange *)(void *)data;
-        end(e, failure_of(code, e), curl->curl_easy_strerror(code));
+        end(e, failure_of(code, e), e->error[0] ? e->error : curl->curl_easy_strerror(code));
     }
 }
 

@@ -288,7 +288,13 @@ def test_other_hosts_are_asked_through_a_proxy(tmp_path: Path) -> None:
         for settings, env in (({}, {"http_proxy": proxy.url[:-3], "no_proxy": ""}), ({"proxy": proxy.url[:-3]}, {})):
             project(tmp_path, url="http://model.invalid/v1", name="m", **settings)
             assert ask(tmp_path, env, key=None)["ok"]
-    assert [r.path for r in proxy.requests] == ["http://model.invalid/v1/chat/completions"] * 2
+        project(tmp_path, url="https://model.invalid/v1", name="m", proxy=proxy.url[:-3], timeout=1)
+        proxy.script = [Status(407)]
+        out = ask(tmp_path)
+        assert out["failure"] == "broken-off" and "407" in out["error"], out
+        tunnels = [r for r in proxy.requests if r.method == "CONNECT"]
+        assert tunnels and not any("authorization" in r.headers for r in tunnels)
+    assert [r.path for r in proxy.requests if r.method == "POST"] == ["http://model.invalid/v1/chat/completions"] * 2
 
 
 @pytest.fixture(scope="module")
@@ -307,6 +313,7 @@ def test_certificates_are_checked(tmp_path: Path, certificate: tuple[str, str]) 
         project(tmp_path, url=server.url, name="m")
         out = ask(tmp_path)
         assert (out["failure"], out["tries"]) == ("certificate", 1) and "model.caFile" in out["error"]
+        assert "self-signed certificate" in out["error"]
         assert not server.requests
         project(tmp_path, url=server.url, name="m", ca_file=certificate[0])
         assert ask(tmp_path)["ok"] and len(server.requests) == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -89,6 +90,22 @@ def test_answers_without_measure_stall_nothing(launch: Launch) -> None:
             server.send(id=i, method="gg/model", params={"question": "a"})
         for i in range(3):
             assert "answer-too-big" in server.reply(i, 60)["error"]["message"]
+
+
+def test_certificates_are_read_beside_the_loop(launch: Launch, tmp_path: Path) -> None:
+    """The system's take 100 ms and more; finish() fails on a turn of the loop that takes so long."""
+    out, key = str(tmp_path / "cert.pem"), str(tmp_path / "key.pem")
+    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=test"]
+    more = ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", out]
+    subprocess.run([*command, *more], check=True, capture_output=True)
+    with ModelServer([Answer("one")], tls=(out, key)) as model:
+        server = launch(of(model))
+        error = server.request(1, "gg/model", {"question": "a"})["error"]["message"]
+        assert error.startswith("certificate: ") and not model.requests
+        server.send(
+            method="workspace/didChangeConfiguration", params={"settings": {"graphglue": {"model": {"caFile": out}}}}
+        )
+        assert server.request(2, "gg/model", {"question": "a"})["result"]["text"] == "one"
 
 
 def test_a_cancel_closes_the_connection_at_once(launch: Launch) -> None:
