@@ -71,9 +71,8 @@ static bool find_use(TSNode node, void *data) {
         f->elsewhere = gg__watches_names(search->tree, node);
         return !f->elsewhere;
     }
-    while (!ts_node_is_null(at) && !ts_node_eq(gg__parent(at), gg__parent(f->statement))) at = gg__parent(at);
-    f->elsewhere = f->used || ts_node_is_null(at) || gg__is_binding(node) || ts_node_eq(at, f->statement) ||
-                   !is_asked(search, node);
+    f->elsewhere = f->used || !ts_node_eq(gg__parent(at), gg__parent(f->statement)) || gg__is_binding(node) ||
+                   ts_node_eq(at, f->statement) || !is_asked(search, node);
     f->used = true;
     f->branch = at;
     f->in.span = gg_node_span(node);
@@ -82,14 +81,25 @@ static bool find_use(TSNode node, void *data) {
 
 typedef struct between {
     const gg_tree *tree;
-    TSNode from, to;
+    TSNode statement;
 } between;
 
-static bool is_not_bound_between(TSNode node, void *data) {
+static bool is_not_bound(TSNode node, void *data) {
     const between *b = data;
-    if (!gg_node_is(node, "identifier") || gg__is_member_name(node)) return true;
-    for (TSNode at = ts_node_next_named_sibling(b->from); !ts_node_eq(at, b->to); at = ts_node_next_named_sibling(at))
-        if (gg__binds(b->tree, at, gg__text(b->tree, node))) return false;
+    return !gg_node_is(node, "identifier") || gg__is_member_name(node) ||
+           !gg__binds(b->tree, b->statement, gg__text(b->tree, node));
+}
+
+/* Is what the branch reads as the facts say, still?  Between are only names that get what is harmless to compute, and that it does not read. */
+static bool facts_hold(const gg_tree *tree, TSNode from, TSNode branch) {
+    for (TSNode at = ts_node_next_named_sibling(from); !ts_node_eq(at, branch); at = ts_node_next_named_sibling(at)) {
+        TSNode assignment = gg__assignment(at);
+        between b = {tree, at};
+        if (gg_node_is(at, "comment")) continue;
+        if (ts_node_is_null(assignment) || !gg__is_harmless(tree, gg__field(assignment, "right")) ||
+            !gg__visit(branch, is_not_bound, &b))
+            return false;
+    }
     return true;
 }
 
@@ -143,8 +153,7 @@ static const gg_rule *find(const gg_rule_input *in, flag *f, gg_arena *arena) {
     if (!gg__visit(function, find_use, &search) || f->elsewhere || !f->used ||
         ts_node_start_byte(f->branch) < ts_node_start_byte(f->statement))
         return NULL;
-    between b = {in->tree, f->statement, f->branch};
-    if (!gg__visit(f->branch, is_not_bound_between, &b)) return NULL;
+    if (!facts_hold(in->tree, f->statement, f->branch)) return NULL;
     learn(in, f);
     gg_rule_match match;
     for (size_t i = 0; i < GG_COUNT(rules); i++)
