@@ -18,7 +18,8 @@ enum {
 
 /* An answer as it comes. */
 typedef struct gg_answer {
-    gg_buf text; /* thinking left out */
+    gg_buf text;    /* thinking left out */
+    size_t thought; /* bytes of it that came apart from the text, for showing progress */
     uint64_t input_tokens, output_tokens;
     gg_llm_stop stop;
     bool stopped;  /* it said why it ended: the text is whole */

@@ -65,7 +65,8 @@ static int take_error(gg_answer *answer, const json_t *error, gg_str data, gg_er
 static int take(gg_answer *answer, const char *type, const json_t *json, gg_str data, gg_error *err) {
     const json_t *delta = json_object_get(json, "delta");
     int error = 0;
-    if (strcmp(type, "content_block_delta") == 0) { /* thinking is a delta with other members */
+    if (strcmp(type, "content_block_delta") == 0) {
+        answer->thought += json_string_length(json_object_get(delta, "thinking"));
         error = gg__answer_add(answer, json_object_get(delta, "text"), err);
         if (error == 0) error = gg__answer_add(answer, json_object_get(delta, "partial_json"), err);
     } else if (strcmp(type, "message_start") == 0) {

@@ -41,6 +41,8 @@ static int take_choice(gg_answer *answer, const json_t *choice, gg_error *err) {
     const json_t *delta = json_object_get(choice, "delta");
     const char *reason = json_string_value(json_object_get(choice, "finish_reason"));
     int error = gg__answer_add(answer, json_object_get(delta, "content"), err);
+    answer->thought += json_string_length(json_object_get(delta, "reasoning_content")) +
+                       json_string_length(json_object_get(delta, "reasoning"));
     if (json_string_length(json_object_get(delta, "refusal"))) answer->stop = GG_LLM_STOP_REFUSED;
     if (error || reason == NULL) return error;
     answer->stopped = true;

@@ -185,7 +185,7 @@ static void on_bytes(void *data, int status, gg_str bytes) {
         judge(x, &http);
         return;
     }
-    uint64_t tokens = x->answer.text.len / TOKEN_BYTES;
+    uint64_t tokens = (x->answer.text.len + x->answer.thought) / TOKEN_BYTES;
     if (tokens <= x->progress) return;
     x->progress = tokens;
     if (x->options.on_progress) x->options.on_progress(x->options.data, tokens);

@@ -29,7 +29,7 @@ typedef struct gg_exchange_end {
 
 typedef struct gg_exchange_options {
     void *data;
-    void (*on_progress)(void *data, uint64_t tokens);        /* of the answer so far, about; NULL: nobody asks */
+    void (*on_progress)(void *data, uint64_t tokens); /* so far, about, with those of thinking; NULL: nobody asks */
     void (*on_done)(void *data, const gg_exchange_end *end); /* once, last, from a later turn */
     uint32_t first_wait_ms;                                  /* between the first two tries; 0: half a second */
 } gg_exchange_options;

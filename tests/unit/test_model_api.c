@@ -96,6 +96,7 @@ static void test_openai_answers(void **state) {
         0);
     assert_true(gg_str_is(gg_answer_text(&a), "one"));
     assert_true(a.stopped && a.over && a.stop == GG_LLM_STOP_END && a.input_tokens == 3 && a.output_tokens == 5);
+    assert_int_equal(a.thought, 2);
     gg_answer_reset(&a);
     assert_int_equal(tell(&a, &gg_api_openai, &err,
                           "{\"choices\":[{\"delta\":{\"content\":\"x\"},\"finish_reason\":\"length\"}]}", NULL),
@@ -140,6 +141,7 @@ static void test_anthropic_answers(void **state) {
         0);
     assert_true(gg_str_is(gg_answer_text(&a), "one{}"));
     assert_true(a.stopped && a.over && a.stop == GG_LLM_STOP_END && a.input_tokens == 7 && a.output_tokens == 5);
+    assert_int_equal(a.thought, 2);
     assert_int_equal(tell(&a, &gg_api_anthropic, &err,
                           "{\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"max_tokens\"}}", NULL),
                      0);
