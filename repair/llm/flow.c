@@ -38,10 +38,17 @@ static bool is_zero(const flow *f, TSNode node) {
 
 /* Is nothing of the values inside left in it? */
 static bool forgets(const flow *f, TSNode node) {
-    static const char *const forms[] = {
-        "shape",   "dtype",         "device",     "ndim",         "layout",   "size",      "dim",
-        "numel",   "stride",        "new_zeros",  "new_ones",     "new_full", "new_empty", "new_tensor",
-        "is_cuda", "requires_grad", "get_device", "element_size", "nelement", "type",      "is_floating_point"};
+    static const char *const forms[] = {"shape",      "dtype",
+                                        "device",     "ndim",
+                                        "layout",     "size",
+                                        "dim",        "numel",
+                                        "stride",     "new_zeros",
+                                        "new_ones",   "new_full",
+                                        "new_empty",  "new_tensor",
+                                        "is_cuda",    "requires_grad",
+                                        "get_device", "element_size",
+                                        "nelement",   "fill_",
+                                        "zero_",      "is_floating_point"};
     static const char *const functions[] = {"len", "isinstance", "type", "id", "callable", "hasattr"};
     const gg_tree *tree = f->look->tree;
     if (gg_node_is(node, "attribute"))
@@ -53,8 +60,8 @@ static bool forgets(const flow *f, TSNode node) {
         bool scaled = gg_str_is(name, "mul") || gg_str_is(name, "multiply");
         for (uint32_t i = 0; scaled && i < gg__child_count(arguments); i++)
             if (is_zero(f, gg__child(arguments, i))) return true;
-        return gg_str_ends_with(name, GG_STR("_like")) || gg__is_one_of(name, functions, GG_COUNT(functions)) ||
-               gg_str_is(name, "zero_") || gg_str_is(name, "fill_");
+        return gg_str_ends_with(name, GG_STR("_like")) ||
+               gg__is_one_of(gg__text(tree, function), functions, GG_COUNT(functions));
     }
     if (!gg_node_is(node, "binary_operator")) return false;
     TSNode left = gg__field(node, "left"), right = gg__field(node, "right");
@@ -62,6 +69,11 @@ static bool forgets(const flow *f, TSNode node) {
     if (gg_str_is(sign, "**")) return is_zero(f, right);
     if (gg_str_is(sign, "*")) return is_zero(f, left) || is_zero(f, right);
     return gg_str_is(sign, "-") && gg__same_code(tree, left, tree, right);
+}
+
+static bool is_full_like(const flow *f, TSNode node) {
+    TSNode function = gg__field(node, "function");
+    return gg_node_is(node, "call") && gg_str_ends_with(gg__text(f->look->tree, function), GG_STR("full_like"));
 }
 
 /* Does it hold something of an argument? */
@@ -74,6 +86,9 @@ static bool holds(const flow *f, TSNode node) {
         bool inside = !forgets(f, at);
         if (is_own_attribute(f, at)) {
             found = inside && has(f, gg__text(f->look->tree, at));
+            inside = false;
+        } else if (is_full_like(f, at)) { /* of its first argument only the form is asked */
+            found = holds(f, gg__child(gg__field(at, "arguments"), 1));
             inside = false;
         } else if (gg_node_is(at, "identifier")) {
             found = !gg__is_member_name(at) && has(f, gg__text(f->look->tree, at));

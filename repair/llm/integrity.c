@@ -1,6 +1,10 @@
 /* What a model may not do to make a verdict come out well.  Any thread.  See gg_llm.h, integrity.h and docs/repair-agent.md. */
 #include "repair/llm/integrity.h"
 
+enum {
+    MORE_WATCHED = 3
+}; /* statements that a handler which was there may watch beside its own: a repair may take more of them than it had */
+
 static gg_cheat told(gg__cheat cheat, gg_str shown, gg_arena *arena) {
     static const struct {
         const char *name, *words;
@@ -144,7 +148,8 @@ static gg__cheat compare_findings(const gg__look *before, const gg__look *after,
         uint64_t weight, weight_now;
         total(before, f, &count, &weight);
         total(after, f, &count_now, &weight_now);
-        if ((count && weight_now <= weight) || (worst && worst <= f->cheat)) continue;
+        uint64_t spare = f->cheat == GG__CHEAT_CATCHES && count_now == count ? (uint64_t)MORE_WATCHED * count : 0;
+        if ((count && weight_now <= weight + spare) || (worst && worst <= f->cheat)) continue;
         *shown = f->key;
         worst = f->cheat;
     }

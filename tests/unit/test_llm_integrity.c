@@ -1,5 +1,7 @@
 /* links: gg_repair */
 /* Each cheat is refused by its name, and code that only looks like one passes. */
+#include <dirent.h>
+
 #include "llm_fixture.h"
 
 static const char program[] = "import math\n"
@@ -106,7 +108,9 @@ static const change cheats[] = {
      "catches-everything"},
     {BODY "        return h", "        try:\n            h = h.item()\n        finally:\n            return h",
      "catches-everything"},
-    {"            h = scale(h)\n", "            h = scale(h)\n            h = h.item() * h\n", "catches-everything"},
+    {"            h = scale(h)\n",
+     "            h = scale(h)\n            a = h\n            b = a\n            c = b\n            h = c.item()\n",
+     "catches-everything"},
     /* other objects, and what stays */
     {IN_PLACE_OF_BODY("nn.Linear.forward = helper"), "patches"},
     {IN_PLACE_OF_BODY("torch.Tensor.item = helper"), "patches"},
@@ -165,6 +169,8 @@ static const change cheats[] = {
     {"        return h\n", "        return torch.full(h.shape, 3.0)\n", "constant"},
     {"        return h\n", "        y = torch.zeros(h.shape)\n        return y + (h - h)\n", "constant"},
     {"        return h\n", "        if scale_by:\n            return 7.0\n        return h\n", "constant"},
+    {"        return h\n", "        return torch.full_like(h, 3.0)\n", "constant"},
+    {"        return h\n", "        return h.clone().fill_(3.0)\n", "constant"},
     {"        return h\n", "        return torch.mul(h, 0)\n", "constant"},
     {"        return h\n",
      "        h = h + torch.tensor([[1.5, 2.5, 3.5, 4.5], [1.0, 2.0, 3.0, 4.0]])\n        return h\n", "literals"},
@@ -185,6 +191,7 @@ static const change cheats[] = {
 };
 
 static const change harmless[] = {
+    {"        return h\n", "        return h.type(torch.float64)\n", NULL},
     {IN_PLACE_OF_BODY("h = torch.where(h.sum() > 0, h * scale_by, h)"), NULL},
     {IN_PLACE_OF_BODY("h = h * math.pi"), NULL},
     {"import math\n", "import math\nfrom typing import Optional\n", NULL},
@@ -226,6 +233,9 @@ static const change harmless[] = {
     {IN_PLACE_OF_BODY(
          "outs = []\n\n        def f(t):\n            outs.append(t)\n\n        f(h)\n        h = outs[0]"),
      NULL},
+    {"            h = scale(h)\n", "            h = scale(h)\n            h = h + 1\n", NULL},
+    {"        return h\n", "        return torch.full_like(x, h.sum())\n", NULL},
+    {"        return h\n", "        return torch.empty(2).fill_(h.sum())\n", NULL},
     {"        return h\n", "        f = lambda: h\n        return f()\n", NULL},
     {"        return h\n", "        def f():\n            return h\n\n        return f()\n", NULL},
     {"        return h\n", "        return torch.stack([a for a in h])\n", NULL},
@@ -289,9 +299,75 @@ static void test_nothing_changed(void **state) {
     check_all(&same, 1);
 }
 
+/* ---- what rules do, where they keep inside a definition, is no cheat either ------------------------------------------------------ */
+
+static gg_text *read(const char *folder, const char *name, const char *end) {
+    char path[1024];
+    gg_text *text = NULL;
+    assert_true(snprintf(path, sizeof path, "%s/%s%s", folder, name, end) < (int)sizeof path);
+    assert_int_equal(gg_text_read(&text, path, NULL), 0);
+    return text;
+}
+
+/* What the edit of a fixture is taken for; "" when it lies in no definition. */
+static gg_cheat look_at_fixture(const gg_text *before, const gg_text *after, gg_arena *arena) {
+    gg_tree *a = NULL, *b = NULL;
+    gg_edits edits = {0};
+    gg_cheat cheat = {"", GG_STR_NULL};
+    gg_edits_between(&edits, before, after);
+    assert_int_equal(gg_tree_parse(&a, before, NULL, NULL, 0, NULL, NULL), 0);
+    assert_int_equal(gg_tree_parse(&b, after, NULL, NULL, 0, NULL, NULL), 0);
+    for (size_t i = 0; i < edits.list.len; i++) {
+        gg_span definition, at = edits.list.items[i].span;
+        for (gg_str code = gg_text_slice(before, at); code.len && (*code.ptr == ' ' || *code.ptr == '\n'); at.start++)
+            code = gg_str_slice(code, 1, code.len);
+        at.end = at.start;
+        if (!gg_llm_definition(a, at, &definition)) continue;
+        cheat = gg_integrity_check(a, b, definition, arena);
+        break;
+    }
+    gg_edits_clear(&edits);
+    gg_tree_unref(&a);
+    gg_tree_unref(&b);
+    return cheat;
+}
+
+static void test_rules_do_not_cheat(void **state) {
+    (void)state;
+    static const char *const known[] = {"turns-off-compiler", "outside", "imports", "bases", "deletes"};
+    static const char root[] = GG_SOURCE_DIR "/tests/fixtures/repair";
+    DIR *folders = opendir(root);
+    assert_non_null(folders);
+    size_t fine = 0;
+    for (struct dirent *rule; (rule = readdir(folders)) != NULL;) {
+        char folder[512];
+        if (rule->d_name[0] == '.' || snprintf(folder, sizeof folder, "%s/%s", root, rule->d_name) < 0) continue;
+        DIR *files = opendir(folder);
+        for (struct dirent *file; files && (file = readdir(files)) != NULL;) {
+            gg_str name = gg_str_from(file->d_name);
+            if (!gg_str_ends_with(name, GG_STR(".expected.py"))) continue;
+            char stem[256];
+            snprintf(stem, sizeof stem, "%.*s", (int)(name.len - strlen(".expected.py")), name.ptr);
+            gg_arena *arena = gg_arena_new();
+            gg_text *before = read(folder, stem, ".py"), *after = read(folder, stem, ".expected.py");
+            gg_cheat cheat = look_at_fixture(before, after, arena);
+            bool expected = cheat.name == NULL || cheat.name[0] == '\0';
+            fine += cheat.name == NULL;
+            for (size_t i = 0; i < GG_COUNT(known) && !expected; i++) expected = strcmp(cheat.name, known[i]) == 0;
+            if (!expected) fail_msg("%s/%s: %s: %.*s", rule->d_name, stem, cheat.name, GG_STR_ARG(cheat.why));
+            gg_text_unref(&before);
+            gg_text_unref(&after);
+            gg_arena_free(arena);
+        }
+        if (files) closedir(files);
+    }
+    closedir(folders);
+    assert_true(fine >= 300);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_cheats_are_refused),
-                                       cmocka_unit_test(test_what_only_looks_like_one_passes),
-                                       cmocka_unit_test(test_nothing_changed)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_cheats_are_refused), cmocka_unit_test(test_what_only_looks_like_one_passes),
+        cmocka_unit_test(test_nothing_changed), cmocka_unit_test(test_rules_do_not_cheat)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
