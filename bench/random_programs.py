@@ -575,7 +575,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--max-safety", default="effects", choices=["exact", "effects"])
     parser.add_argument("-j", type=int, default=2)
-    parser.add_argument("--batch", type=int, default=20, help="programs to one run of fix")
+    parser.add_argument("--batch", type=int, default=50, help="programs to one run of fix, which starts a worker")
     parser.add_argument("--keep", help="folder for the programs that differ, before and after")
     parser.add_argument("--bin", default=os.environ.get("GRAPHGLUE_BIN") or str(ROOT / "build" / "asan" / "bin"))
     options = parser.parse_args()
