@@ -462,6 +462,7 @@ typedef struct gg_verify_request {
     const gg_str *also;
     size_t also_count; /* classes of edits that were accepted before: what they waive is waived too */
     bool copies;       /* a result may be a new tensor where the original gives back one that others hold */
+    bool sandbox;      /* the edited code is not the user's: it is confined, and judged harder */
     bool train;
     uint32_t deadline_ms;
 } gg_verify_request;

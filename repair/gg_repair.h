@@ -199,6 +199,7 @@ const gg_text *gg_fix_text(const gg_fix *fix); /* its own file as mended so far;
 /* The session's own file is the first, then come covered ones; NULL behind the last.  Those untouched so far are among them. */
 const gg_fix_file *gg_fix_file_at(const gg_fix *fix, size_t index);
 const gg_fix_repair *gg_fix_repairs(const gg_fix *fix, size_t *out_count);
+gg_safety gg_fix_repair_safety(const gg_fix_repair *repair); /* the rule's; of a model's, what the verdict measured */
 bool gg_fix_hides(
     const gg_fix *fix); /* an accepted repair hides code from the compiler: nothing counts as glued then */
 const gg_entry *gg_fix_before(const gg_fix *fix, size_t *out_count); /* entries of the first capture */

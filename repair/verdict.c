@@ -72,3 +72,8 @@ gg_str gg_verdict_summary(const gg_verdict *verdict, gg_arena *arena) {
                            verdict->breaks_before == 1 ? "" : "s", verdict->breaks_after, GG_STR_ARG(light),
                            GG_STR_ARG(verdict->outputs), GG_STR_ARG(on), copies);
 }
+
+gg_safety gg_fix_repair_safety(const gg_fix_repair *repair) {
+    if (repair->rule) return repair->rule->safety;
+    return repair->verdict && gg_str_is(repair->verdict->outputs, "close") ? GG_SAFETY_NUMERIC : GG_SAFETY_EXACT;
+}

@@ -150,6 +150,9 @@ static json_t *checked(const struct setting *setting, const char *key, const jso
     case WORDS:
         good = all_strings(given);
         break;
+    case COUNT:
+        good = json_is_integer(given) && json_integer_value(given) >= 0;
+        break;
     case PRICE:
         good = json_is_number(given) && json_number_value(given) >= 0;
         break;

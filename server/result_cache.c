@@ -1,5 +1,6 @@
 /* See result_cache.h. */
 #include "server/result_cache.h"
+#include "server/state_folder.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -106,22 +107,6 @@ static bool record_path(const gg_cache_key *key, char *out, size_t size) {
     hash_bytes(gg_buf_str(&name), hashed);
     gg_buf_clear(&name);
     return snprintf(out, size, "%s/.graphglue/cache/captures/%s.json", key->workspace, hashed) < (int)size;
-}
-
-/* .graphglue/ keeps itself out of version control. */
-static bool make_folders(const char *workspace) {
-    char path[PATH_MAX];
-    static const char *const folders[] = {".graphglue", ".graphglue/cache", ".graphglue/cache/captures"};
-    for (size_t i = 0; i < GG_COUNT(folders); i++) {
-        if (snprintf(path, sizeof(path), "%s/%s", workspace, folders[i]) >= (int)sizeof(path)) return false;
-        if (mkdir(path, 0777) != 0 && errno != EEXIST) return false;
-    }
-    snprintf(path, sizeof(path), "%s/.graphglue/.gitignore", workspace);
-    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd < 0) return errno == EEXIST;
-    bool written = write(fd, "*\n", 2) == 2;
-    close(fd);
-    return written;
 }
 
 typedef struct aged {
@@ -238,7 +223,7 @@ void gg_cache_store(const gg_cache_key *key, const json_t *result, const json_t 
     json_decref(record);
     char path[PATH_MAX], scratch[PATH_MAX + 16];
     if (text && strlen(text) <= MAX_RECORD_BYTES && record_path(key, path, sizeof(path)) &&
-        make_folders(key->workspace)) {
+        gg_state_folder_make(key->workspace, "cache/captures")) {
         snprintf(scratch, sizeof(scratch), "%s.XXXXXX", path);
         int fd = mkstemp(scratch);
         size_t length = strlen(text);

@@ -29,6 +29,9 @@ static const struct option {
     {"--max-safety", "CLASS", "weakest edits allowed: exact (default), effects, numeric, config, opaque", FIX},
     {"--package", "NAME", "mend this installed package too, in an overlay (repeatable; docs/overlay.md)", FIX},
     {"--bench", NULL, "time every entry without the compiler, compiled as it was, and compiled as mended", FIX},
+    {"--llm", NULL, "ask the language model that is configured for what no rule mends (docs/model.md)", FIX},
+    {"--show-prompt", NULL, "with --llm: print what would be sent, and send nothing", FIX},
+    {"--repair-log", "PATH", "with --llm: write what was asked, answered and judged", FIX},
     {"--train", NULL, "run every entry in training mode with gradients", CHECK | FIX | GRAPH},
     {"--timeout", "SECONDS", "deadline of one entry (default 60)", CHECK | FIX | GRAPH},
     {"--no-cache", NULL, "run every file, also those whose stored result still holds", CHECK},
@@ -191,12 +194,19 @@ static const struct {
     const char *name;
     size_t at; /* of its bool in gg_cli_args */
 } switches[] = {
-    {"--json", offsetof(gg_cli_args, json)},        {"--sarif", offsetof(gg_cli_args, sarif)},
-    {"--static", offsetof(gg_cli_args, is_static)}, {"--no-cache", offsetof(gg_cli_args, fresh)},
-    {"--train", offsetof(gg_cli_args, train)},      {"--diff", offsetof(gg_cli_args, diff)},
-    {"--apply", offsetof(gg_cli_args, apply)},      {"--bench", offsetof(gg_cli_args, bench)},
-    {"--strict", offsetof(gg_cli_args, strict)},    {"--model", offsetof(gg_cli_args, model)},
+    {"--json", offsetof(gg_cli_args, json)},
+    {"--sarif", offsetof(gg_cli_args, sarif)},
+    {"--static", offsetof(gg_cli_args, is_static)},
+    {"--no-cache", offsetof(gg_cli_args, fresh)},
+    {"--train", offsetof(gg_cli_args, train)},
+    {"--diff", offsetof(gg_cli_args, diff)},
+    {"--apply", offsetof(gg_cli_args, apply)},
+    {"--bench", offsetof(gg_cli_args, bench)},
+    {"--strict", offsetof(gg_cli_args, strict)},
+    {"--model", offsetof(gg_cli_args, model)},
     {"--svg", offsetof(gg_cli_args, svg)},
+    {"--llm", offsetof(gg_cli_args, llm)},
+    {"--show-prompt", offsetof(gg_cli_args, show_prompt)},
 };
 
 static int take(gg_cli_args *a, const char *name, const char *value, gg_error *err) {
@@ -216,6 +226,8 @@ static int take(gg_cli_args *a, const char *name, const char *value, gg_error *e
         a->overlay = value;
     else if (strcmp(name, "--package") == 0)
         gg_list_push(&a->packages, (char *)(uintptr_t)value);
+    else if (strcmp(name, "--repair-log") == 0)
+        a->repair_log = value;
     else if (strcmp(name, "--entry") == 0)
         a->entry = value;
     else if (strcmp(name, "--stdin-filename") == 0)
@@ -313,6 +325,9 @@ int gg_cli_parse(gg_cli_args *out, int argc, char **argv, bool *help, gg_error *
         if (error) return error;
     }
     if (out->diff && out->apply) return gg_fail(err, GG_EPARAMS, "--diff and --apply exclude each other");
+    if ((out->show_prompt || out->repair_log) && !out->llm)
+        return gg_fail(err, GG_EPARAMS, "%s wants --llm too", out->show_prompt ? "--show-prompt" : "--repair-log");
+    if (out->show_prompt && out->json) return gg_fail(err, GG_EPARAMS, "--show-prompt and --json exclude each other");
     if (out->json && out->svg) return gg_fail(err, GG_EPARAMS, "--json and --svg exclude each other");
     if (out->json && out->sarif) return gg_fail(err, GG_EPARAMS, "--json and --sarif exclude each other");
     return 0;

@@ -26,6 +26,8 @@ typedef struct gg_cli_args {
     gg_cli_names packages;    /* of fix: their files are mended too; borrowed from argv */
     const char *overlay;      /* of run */
     bool strict;              /* of run */
+    const char *repair_log;   /* of fix */
+    bool llm, show_prompt;    /* of fix */
     const char *entry;        /* of graph */
     bool svg;                 /* of graph */
     bool bench;               /* of fix: time what was mended */
@@ -89,6 +91,7 @@ typedef struct gg_cli_run gg_cli_run;
 
 /* Chooses the interpreter; workers start with the first job. */
 int gg_cli_run_new(gg_cli_run **out, const gg_cli_args *args, gg_error *err) GG_MUST_USE;
+uv_loop_t *gg_cli_run_loop(gg_cli_run *run);
 void gg_cli_run_free(gg_cli_run *run); /* ends the workers and closes the loop */
 /* Captures every file that has a text; on_done is called in the files' order, as soon as that order allows. */
 void gg_cli_capture_all(gg_cli_run *run, gg_cli_file *files, size_t count,
@@ -119,7 +122,7 @@ int gg_cli_doctor_model(const gg_cli_args *args); /* doctor --model (doctor_mode
 json_t *gg_cli_repairs_json(const gg_fix *fix); /* what was tried; NULL: nothing */
 /* The contract's file; fix may be NULL. */
 json_t *gg_cli_fix_json(gg_cli_run *run, const gg_fix *fix, const gg_cli_file *file, json_t *repairs_take,
-                        json_t *overlay_take, json_t *bench_take);
+                        json_t *overlay_take, json_t *bench_take, json_t *model_take);
 
 /* ---- fix's report (fix_report.c) ------------------------------------------------------------------------------------------------ */
 typedef struct gg_cli_fix_counts {

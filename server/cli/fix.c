@@ -2,12 +2,14 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
+#include "server/cli/fix_model.h"
 #include "server/cli/overlay.h"
 
 typedef struct fixing {
     gg_cli_args args;
     gg_cli_run *run;
     gg_cli_overlay *overlay; /* NULL: no package was named */
+    gg_cli_model *model;     /* NULL: none is asked */
     json_t *files;
     gg_cli_fix_counts counts;
     bool failed, breaks;
@@ -55,6 +57,7 @@ static int verify(fixing *f, gg_fix *fix, const gg_fix_action *action, const gg_
                                  .also = action->also,
                                  .also_count = action->also_count,
                                  .copies = action->copies,
+                                 .sandbox = action->rule == NULL,
                                  .train = f->args.train,
                                  .deadline_ms = file->options->timeout_ms};
     gg_overlay_file *original = texts_of(fix, GG_STR_NULL, NULL, &request.original_count);
@@ -83,8 +86,11 @@ static int drive(fixing *f, gg_fix *fix, gg_cli_file *file, char **failure, gg_e
         if (action.step == GG_FIX_CAPTURE) {
             gg_cli_progress(f->run, "capturing %s", file->path);
             error = capture(f, fix, file, failure, err);
+        } else if (action.step == GG_FIX_ASK) {
+            error = gg_cli_model_ask(f->model, fix, &action, err);
         } else {
-            gg_cli_progress(f->run, "verifying %s (candidate %zu: %s)", file->path, step, action.rule->name);
+            gg_cli_progress(f->run, "verifying %s (candidate %zu: %s)", file->path, step,
+                            action.rule ? action.rule->name : gg_cli_model_name(f->model));
             error = verify(f, fix, &action, file, err);
         }
         if (error || *failure) return error;
@@ -132,6 +138,7 @@ static void fix_file(fixing *f, gg_cli_file *file) {
         fix = gg_fix_new(gg_str_from(file->absolute), file->text, gg_cli_max_safety(file->options), NULL);
         gg_fix_only(fix, wants, file->options);
         if (f->overlay) gg_cli_overlay_begin(f->overlay, fix, file);
+        if (f->model) gg_cli_model_begin(f->model, fix, file);
         if (drive(f, fix, file, &failure, &err) != 0) failure = gg_str_dup(gg_str_from(err.message));
         gg_cli_progress(f->run, "%s", "");
         if (f->args.apply && !failure && !gg_str_equal(gg_text_bytes(file->text), gg_text_bytes(gg_fix_text(fix))) &&
@@ -157,16 +164,19 @@ static void fix_file(fixing *f, gg_cli_file *file) {
     if (fix) judge(f, fix, file);
     if (f->args.json) {
         json_array_append_new(f->files, gg_cli_fix_json(f->run, fix, file, json_incref(repairs), json_incref(overlay),
-                                                        bench ? json_incref(bench) : json_null()));
+                                                        bench ? json_incref(bench) : json_null(),
+                                                        fix ? gg_cli_model_json(f->model) : json_null()));
     } else {
         if (failure) gg_cli_print_error(stdout, file);
         if (fix && !failure) gg_cli_fix_report(fix, file, f->run, &f->args, &f->counts);
+        if (fix && !failure && f->model) gg_cli_model_print(f->model);
         gg_cli_print_bench(bench);
         fflush(stdout);
     }
     json_decref(repairs);
     json_decref(overlay);
     json_decref(bench);
+    if (fix && f->model) gg_cli_model_end(f->model, file);
     gg_fix_free(fix);
 }
 
@@ -198,6 +208,10 @@ int gg_cli_fix(int argc, char **argv) {
         gg_cli_usage_error("fix", &err);
         goto cleanup;
     }
+    if (f.args.llm && gg_cli_model_new(&f.model, f.run, &f.args, &err) != 0) {
+        gg_cli_usage_error("fix", &err);
+        goto cleanup;
+    }
     f.files = json_array();
     gg_cli_collect(&paths, &f.args);
     for (size_t i = 0; i < paths.len; i++) {
@@ -220,6 +234,7 @@ cleanup:
     gg_cli_paths_clear(&paths);
     json_decref(f.files);
     gg_cli_overlay_free(f.overlay);
+    gg_cli_model_free(f.model);
     gg_cli_run_free(f.run);
     gg_cli_args_clear(&f.args);
     return status;

@@ -32,10 +32,11 @@ static json_t *repair_json(const gg_fix_repair *r) {
                                                gg_cli_range_json(gg_text_range(r->base, r->edits[i].span, GG_UTF16)),
                                                "newText", r->edits[i].text.ptr ? r->edits[i].text.ptr : "",
                                                r->edits[i].text.len));
-    return json_pack("{s:s%, s:s%, s:o, s:s, s:s, s:s, s:o, s:o, s:o}", "id", r->site_id.ptr, r->site_id.len, "file",
-                     r->file.ptr, r->file.len, "range", gg_cli_range_json(r->range_utf16), "source", "rule", "rule",
-                     r->rule->code, "safety", gg_safety_name(r->rule->safety), "verdict", verdict_json(r->verdict),
-                     "edits", edits, "config", setting_json(r->setting));
+    return json_pack("{s:s%, s:s%, s:o, s:s, s:o, s:s, s:o, s:o, s:o}", "id", r->site_id.ptr, r->site_id.len, "file",
+                     r->file.ptr, r->file.len, "range", gg_cli_range_json(r->range_utf16), "source",
+                     r->rule ? "rule" : "model", "rule", r->rule ? json_string(r->rule->code) : json_null(), "safety",
+                     gg_safety_name(gg_fix_repair_safety(r)), "verdict", verdict_json(r->verdict), "edits", edits,
+                     "config", setting_json(r->setting));
 }
 
 static json_t *entries_json(gg_cli_run *run, const gg_fix *fix, const gg_cli_file *file) {
@@ -68,7 +69,7 @@ json_t *gg_cli_repairs_json(const gg_fix *fix) {
 }
 
 json_t *gg_cli_fix_json(gg_cli_run *run, const gg_fix *fix, const gg_cli_file *file, json_t *repairs_take,
-                        json_t *overlay_take, json_t *bench_take) {
+                        json_t *overlay_take, json_t *bench_take, json_t *model_take) {
     json_t *out = json_object();
     gg_str patched = fix ? gg_text_bytes(gg_fix_text(fix)) : file->text ? gg_text_bytes(file->text) : GG_STR_NULL;
     json_object_set_new(out, "path", json_string(file->path));
@@ -78,5 +79,6 @@ json_t *gg_cli_fix_json(gg_cli_run *run, const gg_fix *fix, const gg_cli_file *f
     json_object_set_new(out, "patched", patched.ptr ? json_stringn(patched.ptr, patched.len) : json_null());
     json_object_set_new(out, "overlay", overlay_take);
     json_object_set_new(out, "bench", bench_take);
+    json_object_set_new(out, "model", model_take);
     return out;
 }

@@ -69,8 +69,9 @@ static void report_repairs(const gg_fix *fix, const gg_cli_file *file, gg_cli_fi
         if (r->verdict == NULL || proved_later(list, count, i)) continue;
         gg_position at = gg_text_position(file_of(fix, r->file)->begun, original_place(list, i), GG_UTF16);
         printf("%s%s:%u:%u:%s %.*s %s (%s, %s)\n  %s%.*s%s\n", style->bold, shown(file, r->file, arena), at.line + 1,
-               at.character + 1, style->reset, GG_STR_ARG(r->site_id), r->rule->title, r->rule->code,
-               gg_safety_name(r->rule->safety), r->verdict->accepted ? style->green : style->red,
+               at.character + 1, style->reset, GG_STR_ARG(r->site_id),
+               r->rule ? r->rule->title : "Rewritten by the model", r->rule ? r->rule->code : "model",
+               gg_safety_name(gg_fix_repair_safety(r)), r->verdict->accepted ? style->green : style->red,
                GG_STR_ARG(gg_verdict_summary(r->verdict, arena)), style->reset);
         counts->own += r->verdict->accepted && gg_str_is(r->file, file->absolute);
         if (r->verdict->accepted)

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "server/cli/overlay.h"
+#include "server/state_folder.h"
 
 int gg_cli_state_path(char *out, size_t size, const char *file, const char *name, gg_error *err) {
     char here[GG_PATH_BYTES], root[GG_PATH_BYTES];
@@ -15,19 +16,14 @@ int gg_cli_state_path(char *out, size_t size, const char *file, const char *name
 }
 
 int gg_cli_make_folder(const char *path, gg_error *err) {
-    char at[GG_PATH_BYTES], ignore[GG_PATH_BYTES + 16];
+    char at[GG_PATH_BYTES];
     if (snprintf(at, sizeof(at), "%s", path) >= (int)sizeof(at)) return gg_fail(err, GG_EIO, "%s is too long", path);
     for (char *slash = strchr(at + 1, '/');; slash = strchr(slash + 1, '/')) {
         if (slash) *slash = '\0';
         int failed = mkdir(at, 0777) != 0 && errno != EEXIST ? errno : 0;
         if (failed) return gg_fail(err, GG_EIO, "%s cannot be made: %s", at, strerror(failed));
         if (gg_str_ends_with(gg_str_from(at), GG_STR("/.graphglue"))) {
-            snprintf(ignore, sizeof(ignore), "%s/.gitignore", at);
-            FILE *file = fopen(ignore, "wx");
-            if (file) {
-                fputs("*\n", file);
-                fclose(file);
-            }
+            (void)gg_state_folder_ignore(at);
         }
         if (slash == NULL) return 0;
         *slash = '/';

@@ -92,6 +92,10 @@ int gg_cli_run_new(gg_cli_run **out, const gg_cli_args *args, gg_error *err) {
     return 0;
 }
 
+uv_loop_t *gg_cli_run_loop(gg_cli_run *run) {
+    return &run->loop;
+}
+
 void gg_cli_run_free(gg_cli_run *run) {
     if (run == NULL) return;
     for (unsigned i = 0; i < run->lane_count; i++) gg_worker_close(run->lanes[i].worker, NULL, NULL);

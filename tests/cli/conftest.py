@@ -24,7 +24,7 @@ def cli(
     env: dict[str, str] | None = None,
 ) -> subprocess.CompletedProcess[str]:
     """Run graphglue-lsp; sanitizer reports fail the test."""
-    chosen = ["--python", python] if python and arguments[0] in ("check", "fix", "doctor", "explain") else []
+    chosen = ["--python", python] if python and arguments[0] in ("check", "fix", "graph", "doctor", "explain") else []
     done = subprocess.run(
         [str(BIN / "graphglue-lsp"), arguments[0], *chosen, *arguments[1:]],
         cwd=cwd,

@@ -215,7 +215,8 @@ static void test_requests(void **state) {
                                 .safety = "numeric",
                                 .also = &also,
                                 .also_count = 1,
-                                .train = true};
+                                .train = true,
+                                .sandbox = true};
     json = gg_verify_request_encode(&verify);
     assert_string_equal(json_string_value(json_object_get(json, "safety")), "numeric");
     assert_string_equal(json_string_value(json_array_get(json_object_get(json, "also"), 0)), "effects");
@@ -223,6 +224,7 @@ static void test_requests(void **state) {
     assert_int_equal(json_array_size(json_object_get(json, "edited")), 1);
     assert_string_equal(json_string_value(json_array_get(json_object_get(json, "entries"), 0)), "Net");
     assert_true(json_is_true(json_object_get(json, "train")));
+    assert_true(json_is_true(json_object_get(json, "sandbox")));
     json_decref(json);
 }
 

@@ -27,6 +27,7 @@ CHEATS = {
         "changes torch.where, which is not its own",
     ),
     "a method of all tensors": ("torch.Tensor.cache = lambda x: x\n" + RIGHT, "torch.Tensor.cache"),
+    "a method that it hides": ("torch.Tensor.tolist = None\n" + RIGHT, "torch.Tensor.tolist"),
     "a layer": (
         "_forward = nn.Linear.forward\nnn.Linear.forward = lambda s, x: _forward(s, x)\n" + RIGHT,
         "torch.nn.Linear.forward",

@@ -29,17 +29,17 @@ class Watch:
     """What was there when it was made.  Make it before the code's file is imported; `changes` may be asked in forks, too."""
 
     def __init__(self) -> None:
-        self._spaces = {name: (space, _callables(space)) for name, space in _spaces()}
+        self._spaces = {name: (space, _callables(space), set(vars(space))) for name, space in _spaces()}
         self._settings = _settings()
 
     def changes(self) -> set[str]:
         """Names of what is another thing now: "torch.relu", "torch._dynamo.config.suppress_errors", "torch's default dtype"."""
         found = set()
-        for name, (space, before) in self._spaces.items():
-            now = _callables(space)
+        for name, (space, before, names) in self._spaces.items():
+            now = vars(space)
             found |= {f"{name}.{key}" for key, value in before.items() if now.get(key) is not value}
             if isinstance(space, type):  # modules are filled as they are used
-                found |= {f"{name}.{key}" for key in now.keys() - before.keys()}
+                found |= {f"{name}.{key}" for key in now.keys() - names if not key.startswith("_abc_")}
         settings = _settings()
         return found | {key for key, value in self._settings.items() if settings.get(key) != value}
 

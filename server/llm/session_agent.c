@@ -1,0 +1,123 @@
+/* See session_agent.h.  The lessons' file is read anew before it is written: what others learnt meanwhile stays. */
+#include "server/llm/session_agent.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "server/state_folder.h"
+
+enum { MAX_LESSONS_BYTES = 4 << 20 };
+
+static double number(const gg_options *options, const char *key, double otherwise) {
+    const json_t *value = json_object_get(options->values, key);
+    return json_is_number(value) ? json_number_value(value) : otherwise;
+}
+
+static gg_llm_limits limits_of(const gg_options *options, double input_price, double output_price) {
+    gg_llm_limits limits = gg_llm_limits_default();
+    double rounds = number(options, "model.rounds", limits.max_rounds);
+    limits.max_rounds = rounds > GG_SRS_MAX_ROUNDS ? GG_SRS_MAX_ROUNDS : (uint32_t)rounds;
+    limits.max_tokens = (uint64_t)number(options, "model.maxTokens", (double)limits.max_tokens);
+    limits.max_cost = number(options, "model.maxCost", limits.max_cost);
+    limits.input_price = input_price > 0 ? input_price : 0;
+    limits.output_price = output_price > 0 ? output_price : 0;
+    return limits;
+}
+
+static bool path_of(const char *root, char *out, size_t size) {
+    return snprintf(out, size, "%s/.graphglue/lessons.jsonl", root) < (int)size;
+}
+
+static void load(gg_lessons *lessons, const char *root) {
+    char path[PATH_MAX];
+    gg_buf bytes;
+    FILE *file = path_of(root, path, sizeof(path)) ? fopen(path, "rbe") : NULL;
+    if (file == NULL) return;
+    gg_buf_init(&bytes, MAX_LESSONS_BYTES);
+    char block[8192];
+    for (size_t n; (n = fread(block, 1, sizeof(block), file)) > 0;)
+        if (gg_buf_append(&bytes, (gg_str){block, n}) != 0) break;
+    fclose(file);
+    gg_lessons_load(lessons, gg_buf_str(&bytes));
+    gg_buf_clear(&bytes);
+}
+
+/* In one step, so that nobody reads half of it. */
+static bool replace(const char *path, gg_str bytes) {
+    char temporary[PATH_MAX];
+    if (snprintf(temporary, sizeof(temporary), "%s.XXXXXX", path) >= (int)sizeof(temporary)) return false;
+    int fd = mkstemp(temporary);
+    if (fd < 0) return false;
+    bool written = true;
+    for (size_t at = 0; written && at < bytes.len;) {
+        ssize_t n = write(fd, bytes.ptr + at, bytes.len - at);
+        written = n > 0;
+        at += written ? (size_t)n : 0;
+    }
+    written = close(fd) == 0 && written && rename(temporary, path) == 0;
+    if (!written) unlink(temporary);
+    return written;
+}
+
+static void save(const gg_session_agent *a) {
+    char path[PATH_MAX];
+    gg_lessons *all = gg_lessons_new();
+    gg_buf mine, bytes;
+    gg_buf_init(&mine, MAX_LESSONS_BYTES);
+    gg_buf_init(&bytes, MAX_LESSONS_BYTES);
+    load(all, a->root);
+    gg_lessons_render(a->lessons, &mine);
+    gg_lessons_load(all, gg_buf_str(&mine));
+    gg_lessons_render(all, &bytes);
+    if (bytes.overflow || !gg_state_folder_make(a->root, "") || !path_of(a->root, path, sizeof(path)) ||
+        !replace(path, gg_buf_str(&bytes)))
+        gg_log(GG_LOG_WARNING, "what was learnt could not be kept in %s/.graphglue", a->root);
+    gg_buf_clear(&mine);
+    gg_buf_clear(&bytes);
+    gg_lessons_free(all);
+}
+
+static size_t bytes_of(const gg_lessons *lessons) {
+    gg_buf bytes;
+    gg_buf_init(&bytes, MAX_LESSONS_BYTES);
+    gg_lessons_render(lessons, &bytes);
+    size_t len = bytes.len;
+    gg_buf_clear(&bytes);
+    return len;
+}
+
+void gg_session_agent_open(gg_session_agent *out, const gg_options *options, double input_price, double output_price,
+                           const gg_registry *registry, const char *root) {
+    gg_llm_limits limits = limits_of(options, input_price, output_price);
+    *out = (gg_session_agent){.lessons = gg_lessons_new(), .root = root ? gg_str_dup(gg_str_from(root)) : NULL};
+    if (root) load(out->lessons, root);
+    out->known = bytes_of(out->lessons);
+    out->agent = gg_agent_new(&limits, out->lessons, registry);
+}
+
+void gg_session_agent_close(gg_session_agent *a) {
+    if (a->agent == NULL) return;
+    if (a->root && bytes_of(a->lessons) != a->known) save(a);
+    gg_agent_free(a->agent);
+    gg_lessons_free(a->lessons);
+    gg_free(a->root);
+    *a = (gg_session_agent){0};
+}
+
+unsigned gg_session_agent_round(const gg_session_agent *a) {
+    const gg_srs *srs = gg_agent_srs(a->agent);
+    size_t count = 0;
+    if (srs) gg_srs_rounds(srs, &count);
+    return count ? (unsigned)count - 1 : 0;
+}
+
+void gg_request_show(const gg_llm_request *request, gg_buf *out) {
+    gg_buf_printf(out, "At most %u tokens, temperature %.2g, top-p %.2g.\n", request->max_tokens, request->temperature,
+                  request->top_p);
+    if (request->system.len) gg_buf_printf(out, "\n=== system ===\n%.*s\n", GG_STR_ARG(request->system));
+    for (size_t i = 0; i < request->message_count; i++)
+        gg_buf_printf(out, "\n=== %s ===\n%.*s\n", request->messages[i].role == GG_LLM_USER ? "user" : "model",
+                      GG_STR_ARG(request->messages[i].content));
+}

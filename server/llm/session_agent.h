@@ -1,0 +1,25 @@
+/* The repair agent of one repair session: its limits from settings, its lessons in a file of the project, what came of it.  Private to server/.
+ * One owner at a time; the files are read and written where it is made and closed: not on a loop that must not wait. */
+#ifndef GG_SESSION_AGENT_H
+#define GG_SESSION_AGENT_H
+
+#include "repair/llm/gg_llm.h"
+#include "server/options.h"
+
+typedef struct gg_session_agent {
+    gg_agent *agent;
+    gg_lessons *lessons;
+    char *root;   /* of the project; NULL: lessons are kept nowhere */
+    size_t known; /* bytes of the lessons, as it was opened */
+} gg_session_agent;
+
+/* Prices of a million tokens; negative: not known.  `root`: where .graphglue/lessons.jsonl is kept; NULL: nowhere. */
+void gg_session_agent_open(gg_session_agent *out, const gg_options *options, double input_price, double output_price,
+                           const gg_registry *registry, const char *root);
+/* Keeps what was learnt.  A file that cannot be written is logged: nothing else is lost. */
+void gg_session_agent_close(gg_session_agent *agent);
+unsigned gg_session_agent_round(const gg_session_agent *agent); /* of the question that is asked now */
+/* The question itself, as people read it: what is sent, and nothing else is. */
+void gg_request_show(const gg_llm_request *request, gg_buf *out);
+
+#endif
