@@ -1,3 +1,4 @@
+/* See state_folder.h. */
 #include "server/state_folder.h"
 
 #include <errno.h>

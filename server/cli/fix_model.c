@@ -1,3 +1,4 @@
+/* What of the file is asked of the model: the exchange is waited for on the loop of the run.  See fix_model.h. */
 #include "server/cli/fix_model.h"
 
 #include <stdio.h>

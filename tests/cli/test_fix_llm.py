@@ -75,7 +75,7 @@ def test_right_at_once(tmp_path: Path) -> None:
     assert repair["verdict"]["accepted"] and out["entries"][0]["glued"]
     assert out["patched"] == PROGRAM.replace(BROKEN, RIGHT)
     (edit,) = repair["edits"]
-    assert edit["range"]["start"]["line"] == edit["range"]["end"]["line"] - 1 == 12, (
+    assert edit["range"]["start"]["line"] == edit["range"]["end"]["line"] - 1 == 13, (
         "the line that changed, and no other"
     )
     (request,) = server.requests
@@ -114,8 +114,8 @@ def test_wrong_for_ever(tmp_path: Path) -> None:
     ("answer", "words"),
     [
         (Answer("I would rather talk about the weather."), "Optimized Code"),
-        (Answer("<Optimized Code>\nclass Net(nn.Module:\n</Optimized Code>"), "syntax"),
-        (Answer(f"<Optimized Code>\n{RIGHT}</Optimized Code>", stop="length"), "cut"),
+        (Answer("<Optimized Code>\nclass Net(nn.Module:\n</Optimized Code>"), "does not parse"),
+        (Answer(f"<Optimized Code>\n{RIGHT[:150]}", stop="length"), "cut off"),
         (Answer("<Optimized Code>\nimport os\n" + RIGHT + "</Optimized Code>"), "os"),
     ],
     ids=["no tags", "no Python", "cut off", "a foreign import"],
