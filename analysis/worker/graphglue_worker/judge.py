@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from graphglue_worker import cascade, compare, observe
@@ -155,7 +156,7 @@ def _compare_sides(a: Side, b: Side, classes: set[str], copies: bool) -> Iterato
     again = a.again.get(observe.GIVEN.words)
     kept, unsteady = _repeating(given, again), _unsteady(a)
     if again is not None:
-        changes = _compare_runs(given, again, set(), False, False, None, kept, {})
+        changes = _Comparison(kept).differences(given, again)
         if changes:
             yield f"the original code does not repeat its own results ({changes[0][0]})", "different"
             return
@@ -165,6 +166,7 @@ def _compare_sides(a: Side, b: Side, classes: set[str], copies: bool) -> Iterato
     defined = b.eager[observe.GIVEN.words].before
     for compiled, runs, originals in ((False, b.eager, a.eager), (True, b.compiled, a.compiled)):
         how = "compiled" if compiled else "eager"
+        comparison = _Comparison(kept, defined, compiled, compiled and _quiet(classes), copies)
         for plan, x in a.eager.items():
             y, was = runs.get(plan), originals.get(plan)
             if not x.ended or (y is None and how not in b.lost) or (x.error and plan in observe.RESIZED):
@@ -173,8 +175,8 @@ def _compare_sides(a: Side, b: Side, classes: set[str], copies: bool) -> Iterato
                 if was is not None and was.ended:
                     yield f"on {plan}, {how}: {b.lost.get(how, 'the edited code does not end')}", "error"
                 continue
-            found = _compare_runs(x, y, classes, copies, compiled, was if compiled else None, kept, defined)
-            if not (compiled and (_quiet(classes) or x.error or y.error)):
+            found = comparison.differences(x, y, was if compiled else None)
+            if not (comparison.quiet or (compiled and (x.error or y.error))):
                 before = compiled and was and unsteady.agree(was.printed, y.printed, x.printed)
                 if not before and not unsteady.agree(x.printed, y.printed):
                     found.append(("what is printed or logged differs", "different"))
@@ -214,52 +216,52 @@ def _unsteady(side: Side) -> Unsteady:
     return Unsteady((once.printed, run.printed) for once, run in runs if once and once.ended and run.ended)
 
 
-def _compare_runs(
-    x: Run,
-    y: Run,
-    classes: set[str],
-    copies: bool,
-    compiled: bool,
-    was: Run | None,
-    kept: set[str],
-    defined: dict[str, bytes],
-) -> list[Found]:
-    """Differences of two runs, but for what they said.  `was`: the original compiled, whose exceptions and attributes may depend on that already.
-    `defined`: what the edited code held before any call."""
-    found: list[Found] = []
-    waived = compiled and _quiet(classes)
-    if x.error or y.error:
-        same_type = bool(x.error and y.error and y.error[0] in (x.error[0], was and was.error and was.error[0]))
-        same_type = same_type or (compiled and _is_assert(x.error, y.error))
-        if not (same_type and (compiled or x.error == y.error) or waived and x.error and y.error):
-            said = [e and f"{e[0]}: {e[1].strip()[:120]}" for e in (x.error, y.error)]
-            return [(f"the original {_raises(said[0])}, the edited code {_raises(said[1])}", "error")]
-        if compiled:  # where it stopped is not the same place
-            return []
-    admitted = compare.Copies(x.output, x.inputs, x.state) if copies else None
-    for where, p, q, r in (
-        ("the result", x.output, y.output, was and was.output),
-        ("the inputs after the call", x.inputs, y.inputs, was and was.inputs),
-        ("parameters and buffers after the call", x.state, y.state, was and was.state),
-    ):
-        d = compare.difference(p, q, where, compiled, admitted)
-        compilers = was and (
-            not d.value or x.plan in observe.UNUSUAL
-        )  # may be what compiling makes of the original, too
-        if not d.same and not (compilers and compare.difference(r, q, where, compiled).same):
-            found.append((d.words, "close" if d.close else "different"))
-    found += [
-        (f"{name} after the call differs", "different") for name in x.random if x.random[name] != y.random.get(name)
-    ]
-    if x.state_keys != y.state_keys:
-        found.append(("the keys of the state dict differ", "different"))
-    for name in sorted({*x.held, *y.held}):
-        p, q = x.held.get(name), y.held.get(name)
-        new = name not in x.held and (name.startswith("self.") or q != defined.get(name))
-        known = name in kept or (new and not compiled)
-        if p != q and known and not (was and was.held.get(name) == q):
-            found.append((f"{name} after the call differs", "different"))
-    return found
+@dataclass
+class _Comparison:
+    """How runs are compared.  `kept`: names of what is held that the original repeats.  `defined`: what the edited code held before any call.
+    `quiet`: which exception is raised is waived."""
+
+    kept: set[str]
+    defined: dict[str, bytes] = field(default_factory=dict)
+    compiled: bool = False
+    quiet: bool = False
+    copies: bool = False
+
+    def differences(self, x: Run, y: Run, was: Run | None = None) -> list[Found]:
+        """Of two runs, but for what they said.  `was`: the original compiled, whose exceptions and attributes may depend on that already."""
+        found: list[Found] = []
+        if x.error or y.error:
+            same_type = bool(x.error and y.error and y.error[0] in (x.error[0], was and was.error and was.error[0]))
+            same_type = same_type or (self.compiled and _is_assert(x.error, y.error))
+            if not (same_type and (self.compiled or x.error == y.error) or self.quiet and x.error and y.error):
+                said = [e and f"{e[0]}: {e[1].strip()[:120]}" for e in (x.error, y.error)]
+                return [(f"the original {_raises(said[0])}, the edited code {_raises(said[1])}", "error")]
+            if self.compiled:  # where it stopped is not the same place
+                return []
+        admitted = compare.Copies(x.output, x.inputs, x.state) if self.copies else None
+        for where, p, q, r in (
+            ("the result", x.output, y.output, was and was.output),
+            ("the inputs after the call", x.inputs, y.inputs, was and was.inputs),
+            ("parameters and buffers after the call", x.state, y.state, was and was.state),
+        ):
+            d = compare.difference(p, q, where, self.compiled, admitted)
+            compilers = was and (
+                not d.value or x.plan in observe.UNUSUAL
+            )  # may be what compiling makes of the original, too
+            if not d.same and not (compilers and compare.difference(r, q, where, self.compiled).same):
+                found.append((d.words, "close" if d.close else "different"))
+        found += [
+            (f"{name} after the call differs", "different") for name in x.random if x.random[name] != y.random.get(name)
+        ]
+        if x.state_keys != y.state_keys:
+            found.append(("the keys of the state dict differ", "different"))
+        for name in sorted({*x.held, *y.held}):
+            p, q = x.held.get(name), y.held.get(name)
+            new = name not in x.held and (name.startswith("self.") or q != self.defined.get(name))
+            known = name in self.kept or (new and not self.compiled)
+            if p != q and known and not (was and was.held.get(name) == q):
+                found.append((f"{name} after the call differs", "different"))
+        return found
 
 
 def _is_assert(was: tuple[str, str] | None, error: tuple[str, str] | None) -> bool:
