@@ -24,6 +24,7 @@ typedef struct gg__finding {
 
 typedef struct gg__import { /* a name, and what it stands for */
     gg_str name, path;
+    bool module; /* it is one for sure: not only something in one */
 } gg__import;
 
 typedef struct gg__look { /* at one side */
@@ -41,6 +42,8 @@ void gg__look_clear(gg__look *look);
 /* "torch.nn.functional.relu", by whatever import or assignment; empty when the root is not imported. */
 gg_str gg__path_of(const gg__look *look, TSNode node);
 gg__cheat gg__judge_path(gg_str path);
+/* Is a module handed on as a value, so that nobody can tell what is asked of it?  `t = torch` is none: names are followed. */
+bool gg__is_loose_module(const gg__look *look, TSNode identifier);
 bool gg__is_system_module(gg_str name);
 void gg__find(gg__look *look, gg__cheat cheat, gg_str key, uint32_t weight);
 void gg__find_node(gg__look *look, gg__cheat cheat, TSNode node);         /* its first line is the key */

@@ -1,8 +1,8 @@
 /* What names stand for, as far as imports and plain assignments tell, and which may not be used.  See integrity.h. */
 #include "repair/llm/integrity.h"
 
-static void add_import(gg__look *look, gg_str name, gg_str path) {
-    gg__import import = {name, path};
+static void add_import(gg__look *look, gg_str name, gg_str path, bool module) {
+    gg__import import = {name, path, module};
     for (size_t i = 0; i < look->imports.len; i++)
         if (gg_str_equal(look->imports.items[i].name, name) && gg_str_equal(look->imports.items[i].path, path)) return;
     if (name.len) gg_list_push(&look->imports, import);
@@ -10,6 +10,15 @@ static void add_import(gg__look *look, gg_str name, gg_str path) {
 
 static gg_str head_of(gg_str path) {
     return gg_str_slice(path, 0, gg_str_find(path, GG_STR("."), 0));
+}
+
+static bool is_known_module(gg_str path) {
+    static const char *const modules[] = {
+        "torch",         "torch.nn",       "torch.nn.functional", "torch.nn.init", "torch.nn.utils",
+        "torch.utils",   "torch.autograd", "torch.cuda",          "torch.linalg",  "torch.fft",
+        "torch.special", "torch.func",     "torch.optim",         "math",          "typing",
+        "numpy"};
+    return gg__is_one_of(path, modules, GG_COUNT(modules)) || gg__is_system_module(path);
 }
 
 static void note_import(gg__look *look, TSNode statement) {
@@ -25,7 +34,7 @@ static void note_import(gg__look *look, TSNode statement) {
                 gg_arena_printf(look->arena, "%.*s.%.*s", GG_STR_ARG(gg__text(look->tree, module)), GG_STR_ARG(path));
         else if (!aliased)
             name = path = head_of(path);
-        add_import(look, name, path);
+        add_import(look, name, path, ts_node_is_null(module) || is_known_module(path));
     }
 }
 
@@ -37,7 +46,7 @@ static bool note(TSNode node, void *data) {
         bool named = gg_node_is(node, "named_expression");
         TSNode left = gg__field(node, named ? "name" : "left"), right = gg__field(node, named ? "value" : "right");
         gg_str path = gg_node_is(left, "identifier") ? gg__path_of(look, right) : GG_STR_NULL;
-        if (path.len) add_import(look, gg__text(look->tree, left), path);
+        if (path.len) add_import(look, gg__text(look->tree, left), path, is_known_module(path));
     }
     return true;
 }
@@ -100,12 +109,28 @@ gg__cheat gg__judge_path(gg_str path) {
     for (size_t i = 0; i < GG_COUNT(rows); i++)
         if (matches(path, rows[i].pattern) && (rows[i].cheat || !gg_str_contains(path, GG_STR(".__"))))
             return rows[i].cheat;
-    for (gg_str rest = path; rest.len;) { /* `torch.os`: a module's own imports */
+    size_t inner = gg_str_starts_with(path, GG_STR("torch.")) ? gg_str_find(path, GG_STR("._"), 0) : SIZE_MAX;
+    bool dunder = inner != SIZE_MAX && gg_str_starts_with(gg_str_slice(path, inner, path.len), GG_STR(".__"));
+    if (inner != SIZE_MAX && !dunder) return GG__CHEAT_COMPILER; /* torch's own insides, wherever they are */
+    for (gg_str rest = path; rest.len;) {                        /* `torch.os`: a module's own imports */
         gg_str part = head_of(rest);
         if (gg__is_system_module(part) && !gg_str_starts_with(path, GG_STR("torch.signal"))) return GG__CHEAT_SYSTEM;
         rest = part.len < rest.len ? gg_str_slice(rest, part.len + 1, rest.len) : GG_STR_NULL;
     }
     return GG__CHEAT_OK;
+}
+
+bool gg__is_loose_module(const gg__look *look, TSNode identifier) {
+    TSNode parent = gg__parent(identifier);
+    while (gg_node_is(parent, "parenthesized_expression")) parent = gg__parent(parent);
+    if (gg_node_is(parent, "attribute") || gg_node_is(parent, "dotted_name") || gg_node_is(parent, "aliased_import"))
+        return false;
+    if (gg_node_is(parent, "assignment") && gg_node_is(gg__field(parent, "left"), "identifier")) return false;
+    if (gg__is_binding(identifier)) return false;
+    for (size_t i = 0; i < look->imports.len; i++)
+        if (gg_str_equal(look->imports.items[i].name, gg__text(look->tree, identifier)))
+            return look->imports.items[i].module;
+    return false;
 }
 
 void gg__find(gg__look *look, gg__cheat cheat, gg_str key, uint32_t weight) {

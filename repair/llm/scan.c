@@ -22,6 +22,16 @@ static bool is_for_tests(gg_str name) {
     return IS_ONE_OF(name, "TESTCASES", "get_inputs", "get_init_inputs", "graphglue_inputs", "example_inputs");
 }
 
+static bool is_ascii(gg_str name) {
+    for (size_t i = 0; i < name.len; i++)
+        if (name.ptr[i] & 0x80) return false;
+    return true;
+}
+
+static bool is_dunder(gg_str name) {
+    return name.len > 4 && gg_str_starts_with(name, GG_STR("__")) && gg_str_ends_with(name, GG_STR("__"));
+}
+
 /* A name after a dot, or in getattr's quotes: whatever it is asked of. */
 static gg__cheat judge_member(gg_str name) {
     if (IS_ONE_OF(name, "_dynamo", "_inductor", "graph_break", "allow_in_graph", "is_compiling", "is_dynamo_compiling",
@@ -36,13 +46,13 @@ static gg__cheat judge_member(gg_str name) {
                   "register_state_dict_pre_hook", "register_load_state_dict_pre_hook"))
         return GG__CHEAT_HOOKS;
     if (is_for_tests(name)) return GG__CHEAT_TESTS;
-    bool dunder = name.len > 4 && gg_str_starts_with(name, GG_STR("__")) && gg_str_ends_with(name, GG_STR("__"));
     bool plain = IS_ONE_OF(name, "__init__", "__name__", "__len__", "__getitem__", "__version__");
-    return dunder && !plain ? GG__CHEAT_SYSTEM : GG__CHEAT_OK;
+    return is_dunder(name) && !plain ? GG__CHEAT_SYSTEM : GG__CHEAT_OK;
 }
 
 static void scan_name(gg__look *look, TSNode node) {
     gg_str name = gg__text(look->tree, node);
+    if (!is_ascii(name)) gg__find(look, GG__CHEAT_TEXT, name, 1); /* Python reads other letters as these */
     if (gg__is_member_name(node)) return; /* asked about with its object; `f(name=…)` is no name of this scope */
     gg_str path = gg__path_of(look, node);
     gg__cheat cheat = gg__judge_path(path);
@@ -52,6 +62,8 @@ static void scan_name(gg__look *look, TSNode node) {
     }
     if (!cheat) cheat = judge_builtin(name);
     if (!cheat && is_for_tests(name)) cheat = GG__CHEAT_TESTS;
+    if (!cheat && !gg__is_binding(node) && is_dunder(name) && !gg_str_is(name, "__name__")) cheat = GG__CHEAT_SYSTEM;
+    if (!cheat && gg__is_loose_module(look, node)) cheat = GG__CHEAT_SYSTEM;
     if (!cheat && judge_member(name) == GG__CHEAT_COMPILER) cheat = GG__CHEAT_COMPILER;
     if (cheat && gg__is_bound_around(look, node, name))
         cheat = GG__CHEAT_OK; /* a variable `time`, an argument `input` */
@@ -67,6 +79,8 @@ static void scan_member(gg__look *look, TSNode node) {
     if (cheat == GG__CHEAT_SYSTEM && gg__is_system_module(head) && gg__is_bound_around(look, root, head))
         cheat = GG__CHEAT_OK;
     if (!cheat) cheat = judge_member(name);
+    if (!cheat && gg_str_is(name, "compiler") && !gg__is_self(look, gg__field(node, "object")))
+        cheat = GG__CHEAT_COMPILER;
     bool is_super = gg_str_starts_with(gg__text(look->tree, gg__field(node, "object")), GG_STR("super("));
     if (!cheat && gg_str_is(name, "__init__") && !is_super) cheat = GG__CHEAT_PATCHES; /* makes an object anew */
     if (cheat) gg__find_node(look, cheat, node);
@@ -163,8 +177,7 @@ static void scan_comparison(gg__look *look, TSNode node) {
 
 static void scan_definition(gg__look *look, TSNode node) {
     gg_str name = gg__definition_name(look->tree, node);
-    bool dunder = gg_str_starts_with(name, GG_STR("__")) && gg_str_ends_with(name, GG_STR("__"));
-    if (dunder && gg_node_is(node, "function_definition")) gg__find(look, GG__CHEAT_HOOKS, name, 1);
+    if (is_dunder(name) && gg_node_is(node, "function_definition")) gg__find(look, GG__CHEAT_HOOKS, name, 1);
     TSNode parameters = gg__field(node, "parameters");
     for (uint32_t i = 0; i < gg__child_count(parameters); i++) { /* a default is made once and kept */
         TSNode value = gg__field(gg__child(parameters, i), "value");

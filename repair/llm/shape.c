@@ -82,9 +82,26 @@ static gg__cheat compare_function(gg__look *before, TSNode a, gg__look *after, T
     return gg_str_equal(decorators_of(before, a), decorators_of(after, b)) ? GG__CHEAT_OK : GG__CHEAT_BASES;
 }
 
+/* The next name that the class's body assigns to, from its statement *i on; null node behind the last. */
+static TSNode next_attribute(TSNode body, uint32_t *i) {
+    while (*i < gg__child_count(body)) {
+        TSNode statement = gg__child(body, (*i)++), left = gg__field(gg__child(statement, 0), "left");
+        if (gg_node_is(statement, "expression_statement") && gg_node_is(left, "identifier")) return left;
+    }
+    return (TSNode){0};
+}
+
 static gg__cheat compare_class(gg__look *before, TSNode a, gg__look *after, TSNode b, gg_str *shown) {
-    (void)shown;
     if (ts_node_is_null(b)) return GG__CHEAT_DELETES;
+    TSNode body = gg__field(a, "body"), body_now = gg__field(b, "body"), name;
+    for (uint32_t i = 0; !ts_node_is_null(name = next_attribute(body, &i));) {
+        TSNode now = {0};
+        gg_str text = gg__text(before->tree, name);
+        for (uint32_t k = 0; !ts_node_is_null(now = next_attribute(body_now, &k));)
+            if (gg_str_equal(gg__text(after->tree, now), text)) break;
+        *shown = text;
+        if (ts_node_is_null(now)) return GG__CHEAT_DELETES;
+    }
     bool same = gg__same_code(before->tree, gg__field(a, "superclasses"), after->tree, gg__field(b, "superclasses")) &&
                 gg_str_equal(decorators_of(before, a), decorators_of(after, b));
     return same ? GG__CHEAT_OK : GG__CHEAT_BASES;

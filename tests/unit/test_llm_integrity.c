@@ -162,6 +162,14 @@ static const change cheats[] = {
     {IN_PLACE_OF_BODY("self.fc.__init__(4, 4)"), "patches"},
     {IN_PLACE_OF_BODY("type(self).limit = 4"), "patches"},
     {IN_PLACE_OF_BODY("h = [].__class__.__base__.__subclasses__()"), "uses-system"},
+    {"    limit = 3\n\n", "", "deletes"},
+    {IN_PLACE_OF_BODY("[torch][0].compiler.disable(helper)"), "turns-off-compiler"},
+    {IN_PLACE_OF_BODY("a, b = torch, 1"), "uses-system"},
+    {IN_PLACE_OF_BODY("m = (lambda: torch)()"), "uses-system"},
+    {IN_PLACE_OF_BODY("h = helper(torch)"), "uses-system"},
+    {IN_PLACE_OF_BODY("h = \xef\xbd\x85val('h')"), "runs-text"}, /* a wide e: Python reads eval */
+    {IN_PLACE_OF_BODY("__class__.limit = 4"), "uses-system"},
+    {IN_PLACE_OF_BODY("nn.modules.module._global_forward_hooks.clear()"), "turns-off-compiler"},
     /* results out of nothing */
     {"        return h\n", "        return torch.zeros(2, 4)\n", "constant"},
     {"        return h\n", "        return torch.zeros_like(h)\n", "constant"},
@@ -191,6 +199,9 @@ static const change cheats[] = {
 };
 
 static const change harmless[] = {
+    {IN_PLACE_OF_BODY("h = torch.utils._pytree.tree_map(torch.relu, h)"), NULL},
+    {IN_PLACE_OF_BODY("for f in (torch.sin, F.relu):\n            h = f(h)"), NULL},
+    {IN_PLACE_OF_BODY("s = '\xc3\xa9'  # \xc3\xa9"), NULL},
     {"        return h\n", "        return h.type(torch.float64)\n", NULL},
     {IN_PLACE_OF_BODY("h = torch.where(h.sum() > 0, h * scale_by, h)"), NULL},
     {IN_PLACE_OF_BODY("h = h * math.pi"), NULL},
