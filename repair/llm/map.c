@@ -5,7 +5,7 @@
  * (keep.c), so that an edit by lines shows the change and nothing else. */
 #include "repair/llm/exchange.h"
 
-enum { SPARE_BYTES = 32 * 1024 }; /* beside four times the definition */
+enum { MAX_DEPTH = 250, SPARE_BYTES = 32 * 1024 }; /* beside four times the definition */
 
 typedef struct answer {
     gg_str code; /* with one line in front, when `indented` */
@@ -25,6 +25,27 @@ static bool is_fine(TSNode node, void *data) {
     return false;
 }
 
+/* Deeper than Python itself reads, and every look at a node's parents costs its depth. */
+static bool is_too_deep(TSNode root) {
+    TSTreeCursor cursor = ts_tree_cursor_new(root);
+    uint32_t depth = 0, deepest = 0;
+    for (bool more = true; more && deepest <= MAX_DEPTH;) {
+        if (ts_tree_cursor_goto_first_child(&cursor)) {
+            if (++depth > deepest) deepest = depth;
+            continue;
+        }
+        while (!ts_tree_cursor_goto_next_sibling(&cursor)) {
+            if (!ts_tree_cursor_goto_parent(&cursor)) {
+                more = false;
+                break;
+            }
+            depth--;
+        }
+    }
+    ts_tree_cursor_delete(&cursor);
+    return deepest > MAX_DEPTH;
+}
+
 static int parse(answer *out, gg_str code, gg_arena *arena, gg_error *err) {
     size_t start = 0, line = 0;
     for (; start < code.len && strchr(" \t\n", code.ptr[start]); start++)
@@ -35,6 +56,8 @@ static int parse(answer *out, gg_str code, gg_arena *arena, gg_error *err) {
     gg_text *text = NULL;
     int error = gg_text_new(&text, out->code, err);
     if (error == 0) error = gg_tree_parse(&out->tree, text, NULL, NULL, 0, NULL, err);
+    if (error == 0 && is_too_deep(gg_tree_root(out->tree)))
+        error = gg_fail(err, GG_EPARAMS, "the code in the answer nests too deeply");
     if (error == 0 && gg_tree_has_error(out->tree)) {
         error_search search = {0};
         gg__visit(gg_tree_root(out->tree), is_fine, &search);
