@@ -2,35 +2,11 @@
  * in jobs, what they ask for is asked from the loop.  Loop thread only, but for `step`.
  *
  * Invariant: `fix` is the job's while one is running, and else the loop's. */
-#include "server/session.h"
+#include "server/glue_all.h"
 
 enum { BENCH_DEADLINES = 5 }; /* of an entry, for one figure: it compiles for real */
 
-struct gg_glue_all {
-    gg_session *session;
-    char *uri, *path;
-    uint64_t revision; /* of the text that is being mended */
-    gg_options *options;
-    gg_text *text;
-    gg_fix *fix;
-    void (*done)(void *data, const gg_glue_result *result);
-    void *data;
-    /* what the worker said of the last step, until the next */
-    json_t *entries, *verdict;
-    char *failure;
-    bool asked_capture, asked_verdict, asked_bench;
-    json_t *bench; /* what is to be timed came so far; NULL: nothing is to be */
-    gg_fix_action action;
-    gg_edits edits;
-    gg_error error;
-    gg_worker *worker;
-    json_int_t job;
-    size_t candidates;
-    gg_progress *progress;
-    bool canceled, waiting;
-};
-
-static gg_document *document_of(gg_glue_all *all) {
+gg_document *gg__glued_document(gg_glue_all *all) {
     gg_document *d = gg_document_find(all->session, gg_str_from(all->uri));
     return d && d->revision == all->revision ? d : NULL;
 }
@@ -52,14 +28,15 @@ static gg_str summary_of(const gg_fix *fix, gg_arena *arena) {
                            before_breaks, before_breaks == 1 ? "" : "s", after_breaks);
 }
 
-static void finish(gg_glue_all *all, int error, const char *message) {
+void gg__glue_finish(gg_glue_all *all, int error, const char *message) {
     gg_arena *arena = gg_arena_new();
     gg_glue_result result = {.error = error,
                              .message = message,
-                             .document = document_of(all),
+                             .document = gg__glued_document(all),
                              .edits = &all->edits,
                              .summary = GG_STR(""),
-                             .bench = all->bench};
+                             .bench = all->bench,
+                             .shown = gg_buf_str(&all->asked.text)};
     if (error == 0) result.summary = summary_of(all->fix, arena);
     if (all->canceled) {
         result.error = GG_ECANCELED;
@@ -69,11 +46,14 @@ static void finish(gg_glue_all *all, int error, const char *message) {
         result.message = "the document changed while its edits were being verified; nothing was applied";
     }
     gg_progress_end(all->progress);
+    gg__model_end(all, false);
+    if (all->asked.wanted && !all->asked.only_shown) gg_session_keep_log(all->session, &all->asked.text);
     all->done(all->data, &result);
     all->session->glues--;
     gg_arena_free(arena);
     gg_edits_clear(&all->edits);
     gg_fix_free(all->fix);
+    gg__model_clear(all);
     gg_text_unref(&all->text);
     gg_options_free(all->options);
     json_decref(all->entries);
@@ -89,7 +69,10 @@ static void finish(gg_glue_all *all, int error, const char *message) {
 static void step(void *data) {
     gg_glue_all *all = data;
     int error = 0;
-    if (all->asked_capture) {
+    gg__model_begin(all);
+    if (all->asked.awaited) {
+        error = gg__model_answered(all);
+    } else if (all->asked_capture) {
         size_t count = json_array_size(all->entries);
         json_t **entries = gg_calloc(count, sizeof(json_t *));
         for (size_t i = 0; i < count; i++) entries[i] = json_array_get(all->entries, i);
@@ -100,7 +83,9 @@ static void step(void *data) {
         error = gg_fix_verified(all->fix, all->verdict, failure, &all->error);
     }
     if (error == 0) error = gg_fix_next(all->fix, &all->action, &all->error);
-    if (error == 0 && all->action.step == GG_FIX_DONE) gg_edits_between(&all->edits, all->text, gg_fix_text(all->fix));
+    if (error || all->action.step != GG_FIX_DONE) return;
+    gg_edits_between(&all->edits, all->text, gg_fix_text(all->fix));
+    gg__model_end(all, true);
 }
 
 static void ask(gg_glue_all *all);
@@ -108,18 +93,18 @@ static void ask_bench(gg_glue_all *all);
 
 static void on_step(void *data) {
     gg_glue_all *all = data;
-    if (all->canceled || document_of(all) == NULL)
-        finish(all, GG_ESTALE, NULL);
+    if (all->canceled || gg__glued_document(all) == NULL)
+        gg__glue_finish(all, GG_ESTALE, NULL);
     else if (all->error.code)
-        finish(all, all->error.code, all->error.message);
+        gg__glue_finish(all, all->error.code, all->error.message);
     else if (all->action.step != GG_FIX_DONE)
         ask(all);
     else if (all->bench)
         ask_bench(all);
     else if (gg_edits_move_unknown(&all->edits))
-        finish(all, GG_ENOMATCH, "the edit would move a character that is no text");
+        gg__glue_finish(all, GG_ENOMATCH, "the edit would move a character that is no text");
     else
-        finish(all, 0, NULL);
+        gg__glue_finish(all, 0, NULL);
 }
 
 static void on_frame(void *data, const char *op, const json_t *frame) {
@@ -139,13 +124,17 @@ static void on_frame(void *data, const char *op, const json_t *frame) {
     if (status && strcmp(status, "canceled") == 0) all->canceled = true;
     if (!ok) all->failure = gg_str_dup(gg_str_from(message ? message : status ? status : "the worker gave no answer"));
     if (all->canceled || (!ok && !all->asked_verdict)) {
-        finish(all, GG_EFAILED, all->failure);
+        gg__glue_finish(all, GG_EFAILED, all->failure);
         return;
     }
     if (all->asked_bench) {
-        finish(all, 0, NULL);
+        gg__glue_finish(all, 0, NULL);
         return;
     }
+    gg__glue_go_on(all);
+}
+
+void gg__glue_go_on(gg_glue_all *all) {
     gg_job_start(all->session, step, on_step, all);
 }
 
@@ -163,7 +152,7 @@ static void submit(gg_glue_all *all, json_t *request_take) {
     all->worker = gg_workspace_worker(workspace);
     if (all->worker == NULL) {
         json_decref(request_take);
-        finish(all, GG_EFAILED, workspace->error);
+        gg__glue_finish(all, GG_EFAILED, workspace->error);
         return;
     }
     all->waiting = true;
@@ -171,7 +160,7 @@ static void submit(gg_glue_all *all, json_t *request_take) {
     if (all->job != 0) return;
     all->waiting = false; /* it is being closed */
     all->canceled = true;
-    finish(all, GG_ECANCELED, NULL);
+    gg__glue_finish(all, GG_ECANCELED, NULL);
 }
 
 static json_t *compare_request(const gg_glue_all *all, const gg_text *before, const gg_text *after,
@@ -183,6 +172,7 @@ static json_t *compare_request(const gg_glue_all *all, const gg_text *before, co
         verify.also = action->also;
         verify.also_count = action->also_count;
         verify.copies = action->copies;
+        verify.sandbox = action->rule == NULL;
     }
     gg_overlay_file *files = texts_of(all, before, &verify.original_count),
                     edited = {verify.file, gg_text_bytes(after)};
@@ -209,7 +199,11 @@ static void ask(gg_glue_all *all) {
     all->verdict = NULL;
     all->failure = NULL;
     all->asked_capture = all->action.step == GG_FIX_CAPTURE;
-    all->asked_verdict = !all->asked_capture;
+    all->asked_verdict = all->action.step == GG_FIX_VERIFY;
+    if (all->action.step == GG_FIX_ASK) {
+        gg__model_ask(all);
+        return;
+    }
     if (all->asked_capture) {
         gg_capture_request capture = {.file = gg_str_from(all->path), .deadline_ms = all->options->timeout_ms};
         gg_overlay_file *files = texts_of(all, all->action.original, &capture.overlay_count);
@@ -220,14 +214,20 @@ static void ask(gg_glue_all *all) {
         return;
     }
     gg_arena *arena = gg_arena_new();
-    gg_progress_say(all->progress, gg_arena_z(arena, gg_arena_printf(arena, "candidate %zu: %s", ++all->candidates,
-                                                                     all->action.rule->name)));
+    gg_progress_say(all->progress,
+                    gg_arena_z(arena, gg_arena_printf(arena, "candidate %zu: %s", ++all->candidates,
+                                                      all->action.rule ? all->action.rule->name : all->asked.name)));
     gg_arena_free(arena);
     submit(all, compare_request(all, all->action.original, all->action.edited, &all->action));
 }
 
 static bool wants(const void *data, const gg_site *site) {
     const gg_glue_all *all = data;
+    const char *name = all->asked.enclosing;
+    size_t len = name ? strlen(name) : 0;
+    if (name && !(gg_str_starts_with(site->enclosing, (gg_str){name, len}) &&
+                  (site->enclosing.len == len || site->enclosing.ptr[len] == '.')))
+        return false;
     return !site->ignored && gg_options_level(all->options, site->id, site->rule) != GG_LEVEL_OFF;
 }
 
@@ -236,8 +236,8 @@ static void on_progress_cancel(void *data) {
 }
 
 /* `unasked`: as an editor does on save. */
-static gg_glue_all *start(gg_document *document, bool unasked, void (*done)(void *data, const gg_glue_result *result),
-                          void *data, gg_error *err) {
+gg_glue_all *gg__glue_start(gg_document *document, bool unasked, void (*done)(void *data, const gg_glue_result *result),
+                            void *data, gg_error *err) {
     gg_session *session = document->session;
     if (!session->settings.trusted) {
         gg_fail(err, GG_EFAILED,
@@ -266,7 +266,6 @@ static gg_glue_all *start(gg_document *document, bool unasked, void (*done)(void
     gg_fix_only(all->fix, wants, all);
     session->glues++;
     all->progress = gg_progress_start(session, "graphglue: mending the file", on_progress_cancel, all);
-    gg_job_start(session, step, on_step, all);
     return all;
 }
 
@@ -294,10 +293,13 @@ gg_glue_all *gg_glue_all_start(gg_session *session, const json_t *argument,
         gg_fail(err, GG_ESTALE, "the document changed since the action was offered");
         return NULL;
     }
-    return start(document, json_is_true(json_object_get(argument, "fixAll")), done, data, err);
+    gg_glue_all *all = gg__glue_start(document, json_is_true(json_object_get(argument, "fixAll")), done, data, err);
+    if (all) gg__glue_go_on(all);
+    return all;
 }
 
 void gg_glue_all_cancel(gg_glue_all *all) {
     all->canceled = true;
     if (all->waiting) gg_worker_cancel(all->worker, all->job);
+    if (all->asked.asking) gg_model_cancel(all->asked.asking);
 }

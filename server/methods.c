@@ -49,7 +49,7 @@ static gg_method methods[] = {
            "{\"workspace\":{\"workspaceFolders\":{\"supported\":true,\"changeNotifications\":true}}}"),
     REQUEST("workspace/executeCommand", GG_RUNNING, &gg_type_execute_command_params, gg_on_execute_command,
             "{\"executeCommandProvider\":{\"commands\":[\"graphglue.bench\",\"graphglue.capture\",\"graphglue.glue\","
-            "\"graphglue.glueAll\","
+            "\"graphglue.glueAll\",\"graphglue.glueWithModel\",\"graphglue.showPrompt\",\"graphglue.showRepairLog\","
             "\"graphglue.showGraph\",\"graphglue.status\",\"graphglue.writeInputs\"]}}"),
 };
 

@@ -81,6 +81,7 @@ struct gg_session {
     GG_LIST(struct gg_outgoing *) outgoing;
     GG_LIST(struct gg_progress *) progresses;
     GG_LIST(struct gg_asking *) askings; /* of a language model: server/llm/model.h */
+    char *repair_log;                    /* NULL: no model was asked yet */
     struct gg_http *http;                /* for these; NULL: none was needed yet */
     json_int_t next_id;
     GG_LIST(struct gg_job *) waiting_jobs;
@@ -210,6 +211,7 @@ typedef struct gg_glue_result {
     gg_document *document;
     const gg_edits *edits; /* when no error; spans in the document's text */
     gg_str summary;
+    gg_str shown;        /* of gg_glue_model_start: the question; borrowed */
     const json_t *bench; /* of gg_bench_start: docs/json.md's `bench`; borrowed */
 } gg_glue_result;
 typedef struct gg_glue gg_glue;
@@ -234,6 +236,13 @@ gg_glue_all *gg_bench_start(gg_session *session, const json_t *argument,
                             void (*done)(void *data, const gg_glue_result *result), void *data, gg_error *err);
 json_t *gg_fix_all_offer(const gg_document *document);
 void gg_glue_all_cancel(gg_glue_all *all); /* its done follows */
+/* ---- glue_model.c: the breaks of one class or function, by rules and then by the language model that is configured ---- */
+/* Of a command's argument, as gg_glue_model_offer made it.  `only_shown`: nothing is sent, the result has the first question. */
+gg_glue_all *gg_glue_model_start(gg_session *session, const json_t *argument, bool only_shown,
+                                 void (*done)(void *data, const gg_glue_result *result), void *data, gg_error *err);
+json_t *gg_glue_model_offer(const gg_document *document, size_t site);
+void gg_session_keep_log(gg_session *session,
+                         gg_buf *log_take); /* "Show repair log": of the last time a model was asked */
 /* Fails the call, and tells the user why nothing was applied, unless the user gave it up. */
 void gg_glue_refuse(gg_call *call, int error, const char *message);
 /* {"documentChanges"|"changes": …}; new reference. */

@@ -69,7 +69,7 @@ void gg_cli_model_end(gg_cli_model *model, const gg_cli_file *file) {
         gg_buf_printf(&model->log, "# %s\n\n", file->path);
         gg_agent_log(model->agent.agent, &model->log);
     }
-    gg_session_agent_close(&model->agent);
+    gg_session_agent_close(&model->agent, true);
 }
 
 static void on_progress(void *data, uint64_t tokens) {

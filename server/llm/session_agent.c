@@ -97,9 +97,9 @@ void gg_session_agent_open(gg_session_agent *out, const gg_options *options, dou
     out->agent = gg_agent_new(&limits, out->lessons, registry);
 }
 
-void gg_session_agent_close(gg_session_agent *a) {
+void gg_session_agent_close(gg_session_agent *a, bool keep) {
     if (a->agent == NULL) return;
-    if (a->root && bytes_of(a->lessons) != a->known) save(a);
+    if (keep && a->root && bytes_of(a->lessons) != a->known) save(a);
     gg_agent_free(a->agent);
     gg_lessons_free(a->lessons);
     gg_free(a->root);

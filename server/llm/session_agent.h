@@ -16,8 +16,8 @@ typedef struct gg_session_agent {
 /* Prices of a million tokens; negative: not known.  `root`: where .graphglue/lessons.jsonl is kept; NULL: nowhere. */
 void gg_session_agent_open(gg_session_agent *out, const gg_options *options, double input_price, double output_price,
                            const gg_registry *registry, const char *root);
-/* Keeps what was learnt.  A file that cannot be written is logged: nothing else is lost. */
-void gg_session_agent_close(gg_session_agent *agent);
+/* `keep`: writes what was learnt.  A file that cannot be written is logged: nothing else is lost. */
+void gg_session_agent_close(gg_session_agent *agent, bool keep);
 unsigned gg_session_agent_round(const gg_session_agent *agent); /* of the question that is asked now */
 /* The question itself, as people read it: what is sent, and nothing else is. */
 void gg_request_show(const gg_llm_request *request, gg_buf *out);

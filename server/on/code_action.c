@@ -3,6 +3,7 @@
  * codeAction/resolve's, or the command's. */
 #include <stdio.h>
 
+#include "server/llm/model.h"
 #include "server/on/on.h"
 
 enum { MAX_SITES = 32, MAX_OFFERS = 8, ID_BYTES = 48 /* a rule's name stands for the id where there is none */ };
@@ -73,6 +74,20 @@ static json_t *action(const lookup *l, const gg_document *document, size_t i, si
     return out;
 }
 
+/* What no rule mends, or not as the user likes.  It takes long, so it is a command in every client: progress is shown, and it can be given up. */
+static json_t *model_action(const lookup *l, const gg_document *document, size_t i, const char *model) {
+    const gg_session *session = l->session;
+    gg_arena *arena = gg_arena_new();
+    gg_str title = gg_arena_printf(arena, "Glue this graph with %s", model);
+    json_t *command = json_pack("{s:s%, s:s, s:[o]}", "title", title.ptr, title.len, "command",
+                                "graphglue.glueWithModel", "arguments", gg_glue_model_offer(document, l->sites[i]));
+    if (GG_HAS(session, ACTION_LITERALS))
+        command = json_pack("{s:s%, s:s, s:[o], s:o}", "title", title.ptr, title.len, "kind", "quickfix", "diagnostics",
+                            gg_diagnostic_of_site(document, l->sites[i]), "command", command);
+    gg_arena_free(arena);
+    return command;
+}
+
 /* A comment needs no proof: its edit comes along, and clients that know commands only do without. */
 static void add_ignore(json_t *actions, const lookup *l, const gg_document *document, const ignorable *g) {
     if (g->comment.len == 0 || !GG_HAS(l->session, ACTION_LITERALS)) return;
@@ -107,6 +122,11 @@ static void on_looked_up(void *data) {
         json_t *actions = json_array();
         for (size_t i = 0; i < l->site_count; i++)
             for (size_t j = 0; j < l->offer_counts[i]; j++) json_array_append_new(actions, action(l, document, i, j));
+        gg_error none = {0};
+        char *model = l->site_count ? gg_model_name(l->session, gg_options_of(document), &none) : NULL;
+        for (size_t i = 0; model && i < l->site_count; i++)
+            json_array_append_new(actions, model_action(l, document, i, model));
+        gg_free(model);
         for (size_t i = 0; i < l->ignorable_count; i++) add_ignore(actions, l, document, &l->ignorables[i]);
         gg_call_reply_take(l->call, actions);
     }

@@ -13,6 +13,7 @@ typedef struct gluing_all {
     gg_call *call; /* NULL once canceled */
     gg_glue_all *glue;
     bool quiet; /* a fix-all: that nothing can be mended is no news */
+    bool model; /* some of it is a model's: it is looked at before it is applied, where the client can show it */
 } gluing_all;
 
 typedef struct writing {
@@ -74,11 +75,24 @@ static void glue(gg_session *session, gg_call *call, const json_t *data) {
     gg_glue_refuse(call, err.code, err.message);
 }
 
+/* Every edit of it wants a look first. */
+static json_t *annotated(const gg_session *session, json_t *edit_take, gg_str summary) {
+    json_t *change = json_array_get(json_object_get(edit_take, "documentChanges"), 0), *one;
+    size_t i;
+    if (!GG_HAS(session, ANNOTATIONS) || change == NULL) return edit_take;
+    json_array_foreach(json_object_get(change, "edits"), i, one)
+        json_object_set_new(one, "annotationId", json_string("model"));
+    json_object_set_new(edit_take, "changeAnnotations",
+                        json_pack("{s:{s:s, s:b, s:s%}}", "model", "label", "Glue this graph, by a model",
+                                  "needsConfirmation", 1, "description", summary.ptr, summary.len));
+    return edit_take;
+}
+
 static void on_glued_all(void *data, const gg_glue_result *result) {
     gluing_all *g = data;
     gg_session *session = g->session;
     gg_call *call = g->call;
-    bool quiet = g->quiet;
+    bool quiet = g->quiet, model = g->model;
     gg_free(g);
     if (call == NULL) return;
     if (result->error) {
@@ -87,8 +101,11 @@ static void on_glued_all(void *data, const gg_glue_result *result) {
     }
     bool some = result->edits->list.len > 0;
     if (some || !quiet) gg_show_message(session, 3, "graphglue: %.*s", GG_STR_ARG(result->summary));
-    if (some)
-        propose(call, "Glue all", gg_workspace_edit_json(session, result->document, result->edits));
+    json_t *edit = some ? gg_workspace_edit_json(session, result->document, result->edits) : NULL;
+    if (some && model)
+        propose(call, "Glue with a model", annotated(session, edit, result->summary));
+    else if (some)
+        propose(call, "Glue all", edit);
     else
         gg_call_reply_take(call, json_null());
 }
@@ -125,6 +142,35 @@ static void glue_all(gg_session *session, gg_call *call, const json_t *argument,
     }
     gg_free(g);
     if (err.code == GG_EPARAMS)
+        gg_call_fail(call, err.code, "%s", err.message);
+    else
+        gg_glue_refuse(call, err.code, err.message);
+}
+
+static void on_shown(void *data, const gg_glue_result *result) {
+    gluing_all *g = data;
+    gg_call *call = g->call;
+    gg_free(g);
+    if (call == NULL) return;
+    if (result->error)
+        gg_glue_refuse(call, result->error, result->message);
+    else
+        gg_call_reply_take(call,
+                           json_pack("{s:s%}", "text", result->shown.len ? result->shown.ptr : "", result->shown.len));
+}
+
+static void ask_model(gg_session *session, gg_call *call, const json_t *argument, bool only_shown) {
+    gg_error err = {0};
+    gluing_all *g = gg_calloc(1, sizeof(gluing_all));
+    *g = (gluing_all){.session = session, .call = call, .model = true};
+    call->work = g;
+    g->glue = gg_glue_model_start(session, argument, only_shown, only_shown ? on_shown : on_glued_all, g, &err);
+    if (g->glue) {
+        call->on_cancel = on_all_cancel;
+        return;
+    }
+    gg_free(g);
+    if (err.code == GG_EPARAMS || err.code == GG_ENOTFOUND)
         gg_call_fail(call, err.code, "%s", err.message);
     else
         gg_glue_refuse(call, err.code, err.message);
@@ -202,6 +248,13 @@ GG_HANDLER(gg_on_execute_command) {
         capture(session, call, first);
     else if (gg_str_is(p->command, "graphglue.writeInputs"))
         write_inputs(session, call, first);
+    else if (gg_str_is(p->command, "graphglue.glueWithModel"))
+        ask_model(session, call, first, false);
+    else if (gg_str_is(p->command, "graphglue.showPrompt"))
+        ask_model(session, call, first, true);
+    else if (gg_str_is(p->command, "graphglue.showRepairLog"))
+        gg_call_reply_take(
+            call, json_pack("{s:s}", "text", session->repair_log ? session->repair_log : "No model was asked yet.\n"));
     else if (gg_str_is(p->command, "graphglue.showGraph"))
         gg_show_graphs(session, call, first);
     else if (gg_str_is(p->command, "graphglue.status"))

@@ -1,0 +1,160 @@
+/* Glue with a model: a repair session of the breaks of one class or function, whose second source is the language model that is configured.
+ * Loop thread, but for what glue_all.h says. */
+#include <limits.h>
+
+#include "server/glue_all.h"
+
+enum { MAX_TEXT = 4 << 20, NS_A_MS = 1000000 };
+
+/* ---- in jobs ---------------------------------------------------------------------------------------------------------------- */
+
+void gg__model_begin(gg_glue_all *all) {
+    gg__asked *a = &all->asked;
+    if (!a->wanted || a->agent.agent) return;
+    gg_session_agent_open(&a->agent, all->options, a->input_price, a->output_price, NULL, a->root);
+    gg_fix_use(all->fix, gg_agent_source(a->agent.agent));
+    gg_agent_clock(a->agent.agent, uv_hrtime() / NS_A_MS);
+}
+
+int gg__model_answered(gg_glue_all *all) {
+    gg__asked *a = &all->asked;
+    a->awaited = false;
+    gg_agent_clock(a->agent.agent, uv_hrtime() / NS_A_MS);
+    int error = gg_fix_answered(all->fix, a->answer ? &a->reply : NULL, gg_str_from(all->failure ? all->failure : ""),
+                                &all->error);
+    gg_free(a->answer);
+    a->answer = NULL;
+    return error;
+}
+
+void gg__model_end(gg_glue_all *all, bool in_a_job) {
+    gg__asked *a = &all->asked;
+    if (a->agent.agent == NULL) return;
+    if (!a->only_shown) gg_agent_log(a->agent.agent, &a->text);
+    gg_session_agent_close(&a->agent, in_a_job);
+}
+
+/* ---- asking ----------------------------------------------------------------------------------------------------------------- */
+
+static void say(gg_glue_all *all, const char *what) {
+    gg__asked *a = &all->asked;
+    gg_arena *arena = gg_arena_new();
+    uint64_t input, output;
+    double cost;
+    gg_agent_spent(a->agent.agent, &input, &output, &cost);
+    gg_str spent = cost > 0 ? gg_arena_printf(arena, ", cost %.4g so far", cost) : GG_STR("");
+    gg_progress_say(all->progress,
+                    gg_arena_z(arena, gg_arena_printf(arena, "round %u: %s%.*s", a->round, what, GG_STR_ARG(spent))));
+    gg_arena_free(arena);
+}
+
+static void on_tokens(void *data, uint64_t tokens) {
+    gg_glue_all *all = data;
+    char text[PATH_MAX];
+    snprintf(text, sizeof(text), "%s answers, %llu tokens", all->asked.name, (unsigned long long)tokens);
+    say(all, text);
+}
+
+static void on_answer(void *data, const gg_exchange_end *end) {
+    gg_glue_all *all = data;
+    gg__asked *a = &all->asked;
+    a->asking = NULL;
+    a->awaited = true;
+    if (end->error.code == 0) {
+        a->reply = end->reply;
+        a->answer = gg_str_dup(end->reply.text);
+        a->reply.text = (gg_str){a->answer, end->reply.text.len};
+    } else {
+        all->failure = gg_str_dup(gg_str_from(end->error.message));
+        if (!all->canceled)
+            gg_show_message(all->session, 2, "graphglue: the model gave no answer: %s", end->error.message);
+    }
+    gg__glue_go_on(all);
+}
+
+void gg__model_ask(gg_glue_all *all) {
+    gg__asked *a = &all->asked;
+    const gg_llm_request *request = all->action.request;
+    if (a->only_shown) {
+        gg_request_show(request, &a->text);
+        gg__glue_finish(all, 0, NULL);
+        return;
+    }
+    a->round = gg_session_agent_round(&a->agent);
+    char text[PATH_MAX];
+    snprintf(text, sizeof(text), "asking %s", a->name);
+    say(all, text);
+    gg_exchange_options options = {.data = all, .on_progress = on_tokens, .on_done = on_answer};
+    gg_error err = {0};
+    a->asking = gg_model_ask(all->session, gg_options_of(gg__glued_document(all)), request, &options, &err);
+    if (a->asking) return;
+    all->failure = gg_str_dup(gg_str_from(err.message));
+    a->awaited = true;
+    gg__glue_go_on(all);
+}
+
+void gg__model_clear(gg_glue_all *all) {
+    gg__asked *a = &all->asked;
+    if (!a->wanted) return;
+    gg__model_end(all, false);
+    gg_free(a->name);
+    gg_free(a->root);
+    gg_free(a->enclosing);
+    gg_free(a->answer);
+    gg_buf_clear(&a->text);
+}
+
+/* ---- beginning --------------------------------------------------------------------------------------------------------------- */
+
+json_t *gg_glue_model_offer(const gg_document *document, size_t site) {
+    gg_str id = document->findings->sites.items[site].id, enclosing = document->findings->sites.items[site].enclosing;
+    return json_pack("{s:s, s:I, s:s%, s:s%}", "uri", document->uri, "revision", (json_int_t)document->revision, "site",
+                     id.ptr, id.len, "enclosing", enclosing.ptr ? enclosing.ptr : "", enclosing.len);
+}
+
+/* "Net.forward" → "Net": the outermost class or function. */
+static char *outermost(const char *enclosing) {
+    return gg_str_dup((gg_str){enclosing, strcspn(enclosing, ".")});
+}
+
+gg_glue_all *gg_glue_model_start(gg_session *session, const json_t *argument, bool only_shown,
+                                 void (*done)(void *data, const gg_glue_result *result), void *data, gg_error *err) {
+    const char *uri = json_string_value(json_object_get(argument, "uri")),
+               *enclosing = json_string_value(json_object_get(argument, "enclosing"));
+    const json_t *revision = json_object_get(argument, "revision");
+    gg_document *document = uri ? gg_document_find(session, gg_str_from(uri)) : NULL;
+    gg_endpoint endpoint;
+    gg_error none = {0};
+    if (document == NULL || enclosing == NULL) {
+        gg_fail(err, GG_EPARAMS,
+                "params.arguments[0] wants the uri of an open document, and enclosing, a class or function");
+        return NULL;
+    }
+    if (json_is_integer(revision) && document->revision != (uint64_t)json_integer_value(revision)) {
+        gg_fail(err, GG_ESTALE, "the document changed since the action was offered");
+        return NULL;
+    }
+    char *name = gg_model_name(session, gg_options_of(document), err);
+    gg_glue_all *all = name ? gg__glue_start(document, false, done, data, err) : NULL;
+    if (all == NULL) {
+        gg_free(name);
+        return NULL;
+    }
+    bool known = gg_endpoint_read(&endpoint, gg_options_of(document), session->settings.trusted, &none) == 0;
+    all->asked = (gg__asked){.wanted = true,
+                             .only_shown = only_shown,
+                             .name = name,
+                             .root = gg_str_dup(gg_str_from(gg_workspace_of(session, document->path)->folder)),
+                             .input_price = known ? endpoint.input_price : -1,
+                             .output_price = known ? endpoint.output_price : -1,
+                             .enclosing = outermost(enclosing)};
+    gg_buf_init(&all->asked.text, MAX_TEXT);
+    if (known) gg_endpoint_clear(&endpoint);
+    gg__glue_go_on(all);
+    return all;
+}
+
+void gg_session_keep_log(gg_session *session, gg_buf *log_take) {
+    gg_free(session->repair_log);
+    session->repair_log = gg_buf_take(log_take);
+}
