@@ -90,6 +90,18 @@ def test_right_at_once(tmp_path: Path) -> None:
     assert out["model"]["name"] == "scripted" and out["model"]["output_tokens"] > 0
 
 
+def test_the_other_api(tmp_path: Path) -> None:
+    (tmp_path / "net.py").write_text(PROGRAM)
+    with ModelServer([said(WRONG), said(RIGHT)]) as server:
+        names = {"URL": server.url, "NAME": "scripted", "API": "anthropic", "KEY": KEY}
+        env = {f"GRAPHGLUE_MODEL_{name}": value for name, value in names.items()}
+        done = cli("fix", "--llm", "net.py", cwd=tmp_path, env=env)
+    assert done.returncode == 0 and "Rewritten by the model" in done.stdout and KEY not in done.stdout + done.stderr
+    assert [r.path for r in server.requests] == ["/v1/messages"] * 2
+    assert [m["role"] for m in server.requests[1].body["messages"]] == ["user", "assistant", "user"]
+    assert server.requests[0].body["max_tokens"] == 8192 and server.requests[0].body["system"]
+
+
 def test_right_after_feedback_and_regeneration(tmp_path: Path) -> None:
     out, server = fix(tmp_path, [said(WRONG), said(WRONG), said(RIGHT)])
     assert out["entries"][0]["glued"]

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from verifying import Case, F, check
+from verifying import BRANCH, Case, F, check
 
 NET = "class N(nn.Module):\n    def __init__(self):\n        super().__init__()\n        {init}\n\n    def forward(self, x):\n        {body}\n"
 
@@ -65,6 +65,13 @@ WRONG = [
         F + "    if h.sum() > 0:\n        h = h + 1\n    return h\n",
         F + "    return torch.where(h.sum() > 0, h + torch.ones(4), h)\n",
         "on inputs longer in the second dimension, eager",
+    ),
+    Case(
+        "an element that fewer rows do not have",
+        F + BRANCH.format(a="h[3]", b="h[0]"),
+        F + "    return torch.where(h.sum() > 0, h[3], h[0])\n",
+        "on inputs of a single row, eager: the original returns, the edited code raises IndexError",
+        args="(torch.tensor([-1.0, 2.0, 3.0, 4.0]),)",
     ),
     Case(
         "compiled for each size",

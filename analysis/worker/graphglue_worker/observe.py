@@ -49,7 +49,9 @@ class Plan:
     seed: int = 0
     change: Change | None = None
     foreign: bool = False  # values a program may not expect: it may loop without end or ask for much memory
-    longer: tuple[int, int] | None = None  # a dimension, and by how much: asked only of what the original can do
+    longer: tuple[int, int] | None = (
+        None  # a dimension, and by how much (down to one): asked only of what the original can do
+    )
 
 
 @dataclass
@@ -110,10 +112,12 @@ MORE_ROWS = (
     Plan("inputs of two more rows", 0, foreign=True, longer=(0, 2)),
 )
 LONGER = Plan("inputs longer in the second dimension", 0, foreign=True, longer=(1, 1))
+SINGLE = Plan("inputs of a single row", 0, foreign=True, longer=(0, -sys.maxsize))
+OTHER_SIZES = (*MORE_ROWS, LONGER, SINGLE)
 GIVEN, AGAIN, OTHER, ZEROS = PLANS[0], "a second call of the same instance", PLANS[3], PLANS[4]
 FURTHER, FURTHER_TIMES = "further calls of the same instance", 2
 UNUSUAL = {plan.words for plan in PLANS if plan.foreign}  # values that are not the user's
-RESIZED = {plan.words for plan in (*MORE_ROWS, LONGER)}
+RESIZED = {plan.words for plan in OTHER_SIZES}
 SIZES_LEARNT = MORE_ROWS[1].words  # Dynamo has met another size before this one
 SHORT_S = 1.0  # what takes longer to compile is not compiled for other sizes
 
@@ -201,9 +205,9 @@ def _change_floats(tree: Any, change: Change) -> tuple[Any, int]:
     return _pytree.tree_map(apply, tree), count
 
 
-def _lengthen(tree: Any, dim: int, more: int) -> tuple[Any, bool]:
+def _resize(tree: Any, dim: int, more: int) -> tuple[Any, bool]:
     """The tree with that dimension longer in every tensor where it is as long as in the first one (a batch, a sequence): what comes
-    first there comes once more.  False when no tensor has it."""
+    first there comes once more; or shorter, with what comes first.  False when no tensor has it, or has it so already."""
 
     def usual(x: Any) -> bool:
         return (
@@ -218,7 +222,10 @@ def _lengthen(tree: Any, dim: int, more: int) -> tuple[Any, bool]:
     if first is None:
         return tree, False
     size = first.size(dim)
-    order = torch.arange(size + more) % size
+    wanted = max(1, size + more)
+    if wanted == size:
+        return tree, False
+    order = torch.arange(wanted) % size
 
     def apply(x: Any) -> Any:
         if not usual(x) or x.size(dim) != size:
@@ -232,7 +239,7 @@ def _build(entry: Entry, plan: Plan) -> Call | None:
     """The entry's callable and arguments, anew; None when the plan cannot be had of them."""
     call = entry.build(plan.seed)
     if plan.longer is not None:
-        (call.args, call.kwargs), can = _lengthen((call.args, call.kwargs), *plan.longer)
+        (call.args, call.kwargs), can = _resize((call.args, call.kwargs), *plan.longer)
         return call if can else None
     if plan.change is not None:
         (call.args, call.kwargs), changed = _change_floats((call.args, call.kwargs), plan.change)
@@ -282,7 +289,7 @@ class Compiled:
 
 
 def measure(
-    entry: Entry, compiled: Compiled | None = None, plans: tuple[Plan, ...] = (*PLANS, *MORE_ROWS, LONGER)
+    entry: Entry, compiled: Compiled | None = None, plans: tuple[Plan, ...] = (*PLANS, *OTHER_SIZES)
 ) -> Iterator[Run | type[streams.Pause]]:
     """Call the entry on the input sets, the first time on the given ones, and on those a second time.  Stops where a call does not end.
     Pauses before what is only asked of an edit that holds so far: other sizes, and whether it is compiled anew each time.
@@ -494,7 +501,7 @@ def gradients(entry: Entry, plan: Plan, flip: bool = False) -> Gradients:
 
 def eager(entry: Entry, more: tuple[Plan, ...] = ()) -> Iterator[Run | Gradients | type[streams.Pause]]:
     """What needs no compiler: the calls (on `more` input sets, too), and after the pause one more in the other mode, and gradients."""
-    yield from measure(entry, None, (*PLANS, *more, *MORE_ROWS, LONGER))
+    yield from measure(entry, None, (*PLANS, *more, *OTHER_SIZES))
     other = _in_the_other_mode(entry)
     if other is not None:
         yield other
