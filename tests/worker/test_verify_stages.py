@@ -58,7 +58,7 @@ def test_a_right_edit_is_told_to_hold_before_the_rest_is_compared(worker: Any, t
     assert ops == ["widening", "verdict"] and verdict["accepted"]
     words = next(f["message"] for f in found if f["op"] == "widening")
     assert words == "holds on 8 input sets; comparing gradients and other sizes"
-    assert {"other sizes", "gradients"} <= set(verdict["compared"]) and verdict["compared"][0] == "on 11 input sets"
+    assert {"other sizes", "gradients"} <= set(verdict["compared"]) and verdict["compared"][0] == "on 12 input sets"
 
 
 def test_what_holds_so_far_may_still_be_refused(worker: Any, tmp_path: Path) -> None:
