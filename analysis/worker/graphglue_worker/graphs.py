@@ -7,7 +7,7 @@ from typing import Any
 import torch
 import torch._dynamo
 
-from graphglue_worker import capture, forks, inputs, overlay, users_compile, wire
+from graphglue_worker import capture, forks, inputs, overlay, streams, users_compile, wire
 from graphglue_worker.inputs import Entry
 
 MAX_CODE = 64 << 10  # characters of one graph's code
@@ -62,7 +62,7 @@ def _of(entry: Entry, deadline: forks.Deadline) -> dict[str, Any]:
     out: dict[str, Any] = {"name": entry.name, "graphs": [], "breaks": [], "before": [], "message": entry.message}
     if entry.make is None:
         return {**out, "message": entry.message or "it has no inputs to run with"}
-    items, lost = forks.Stream(lambda: _recorded(entry), quiet=True).collect(deadline)
+    items, lost = streams.Stream(lambda: _recorded(entry), quiet=True).collect(deadline)
     if not items:
         return {**out, "message": lost.message if lost else "it gave no result"}
     found = {**out, **items[0]}
