@@ -269,6 +269,7 @@ typedef struct gg_site {
     bool in_workspace;     /* false: it lies in a library; the editor marks the entry */
     gg_str rule;           /* of the prediction that foresees it; empty: none does, or it lies in a library */
     bool ignored;          /* a comment of its file says so */
+    bool by_model;         /* `explanation` is a language model's, in Markdown */
     gg_str summary;        /* what gg_explain_short says; made while the tree is at hand */
 } gg_site;
 

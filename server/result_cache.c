@@ -17,12 +17,7 @@
 
 #include "server/gg_server.h"
 
-enum {
-    MAX_RECORD_BYTES = 16 * 1024 * 1024,
-    MAX_READ_BYTES = 64 * 1024 * 1024,
-    MAX_RECORDS = 2000,
-    DROPPED_AT_ONCE = 500
-};
+enum { MAX_RECORD_BYTES = 16 * 1024 * 1024, MAX_READ_BYTES = 64 * 1024 * 1024, MAX_RECORDS = 2000 };
 
 #define CLOCK_TICK_NS 20000000 /* a file system's clock may lag this far behind */
 
@@ -109,42 +104,6 @@ static bool record_path(const gg_cache_key *key, char *out, size_t size) {
     return snprintf(out, size, "%s/.graphglue/cache/captures/%s.json", key->workspace, hashed) < (int)size;
 }
 
-typedef struct aged {
-    char name[64];
-    int64_t changed;
-} aged;
-
-static int by_age(const void *a, const void *b) {
-    int64_t x = ((const aged *)a)->changed, y = ((const aged *)b)->changed;
-    return (x > y) - (x < y);
-}
-
-static void drop_oldest(const char *workspace) {
-    char folder[PATH_MAX], path[PATH_MAX + 64];
-    GG_LIST(aged) records = {0};
-    if (snprintf(folder, sizeof(folder), "%s/.graphglue/cache/captures", workspace) >= (int)sizeof(folder)) return;
-    DIR *dir = opendir(folder);
-    for (struct dirent *entry; dir && (entry = readdir(dir)) != NULL;) {
-        aged record = {.changed = 0};
-        struct stat info;
-        if (strstr(entry->d_name, ".json") == NULL ||
-            snprintf(record.name, sizeof(record.name), "%s", entry->d_name) >= (int)sizeof(record.name))
-            continue;
-        snprintf(path, sizeof(path), "%s/%s", folder, record.name);
-        if (stat(path, &info) == 0) record.changed = changed_ns(&info);
-        gg_list_push(&records, record);
-    }
-    if (dir) closedir(dir);
-    if (records.len > MAX_RECORDS) {
-        qsort(records.items, records.len, sizeof(aged), by_age);
-        for (size_t i = 0; i < DROPPED_AT_ONCE; i++) {
-            snprintf(path, sizeof(path), "%s/%s", folder, records.items[i].name);
-            unlink(path);
-        }
-    }
-    gg_list_clear(&records);
-}
-
 /* ---- public ------------------------------------------------------------------------------------------------------------------- */
 
 char *gg_cache_identity(const char *python, const char *support) {
@@ -221,15 +180,12 @@ void gg_cache_store(const gg_cache_key *key, const json_t *result, const json_t 
                                signed_reads, "result", result);
     char *text = known && record ? json_dumps(record, JSON_COMPACT) : NULL;
     json_decref(record);
-    char path[PATH_MAX], scratch[PATH_MAX + 16];
+    char path[PATH_MAX];
     if (text && strlen(text) <= MAX_RECORD_BYTES && record_path(key, path, sizeof(path)) &&
         gg_state_folder_make(key->workspace, "cache/captures")) {
-        snprintf(scratch, sizeof(scratch), "%s.XXXXXX", path);
-        int fd = mkstemp(scratch);
-        size_t length = strlen(text);
-        bool written = fd >= 0 && write(fd, text, length) == (ssize_t)length;
-        if (fd >= 0 && (close(fd) != 0 || !written || rename(scratch, path) != 0)) unlink(scratch);
-        drop_oldest(key->workspace);
+        gg_state_file_replace(path, gg_str_from(text));
+        *strrchr(path, '/') = '\0';
+        gg_state_folder_trim(path, MAX_RECORDS);
     }
     free(text);
 }

@@ -1,10 +1,12 @@
 /* See state_folder.h. */
 #include "server/state_folder.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -30,4 +32,54 @@ bool gg_state_folder_make(const char *root, const char *below) {
         at += part + (at[part] == '/');
     }
     return true;
+}
+
+bool gg_state_file_replace(const char *path, gg_str bytes) {
+    char temporary[PATH_MAX];
+    if (snprintf(temporary, sizeof(temporary), "%s.XXXXXX", path) >= (int)sizeof(temporary)) return false;
+    int fd = mkstemp(temporary);
+    if (fd < 0) return false;
+    bool written = true;
+    for (size_t at = 0; written && at < bytes.len;) {
+        ssize_t n = write(fd, bytes.ptr + at, bytes.len - at);
+        written = n > 0;
+        at += written ? (size_t)n : 0;
+    }
+    written = close(fd) == 0 && written && rename(temporary, path) == 0;
+    if (!written) unlink(temporary);
+    return written;
+}
+
+typedef struct aged {
+    char name[64];
+    int64_t changed;
+} aged;
+
+static int by_age(const void *a, const void *b) {
+    int64_t x = ((const aged *)a)->changed, y = ((const aged *)b)->changed;
+    return (x > y) - (x < y);
+}
+
+void gg_state_folder_trim(const char *folder, size_t max) {
+    enum { PART = 4 };
+    char path[PATH_MAX];
+    GG_LIST(aged) records = {0};
+    DIR *dir = opendir(folder);
+    for (struct dirent *entry; dir && (entry = readdir(dir)) != NULL;) {
+        aged record = {.changed = 0};
+        struct stat info;
+        if (strstr(entry->d_name, ".json") == NULL ||
+            snprintf(record.name, sizeof(record.name), "%s", entry->d_name) >= (int)sizeof(record.name) ||
+            snprintf(path, sizeof(path), "%s/%s", folder, record.name) >= (int)sizeof(path))
+            continue;
+        if (stat(path, &info) == 0) record.changed = (int64_t)info.st_mtim.tv_sec * 1000000000 + info.st_mtim.tv_nsec;
+        gg_list_push(&records, record);
+    }
+    if (dir) closedir(dir);
+    if (records.len > max) {
+        qsort(records.items, records.len, sizeof(aged), by_age);
+        for (size_t i = 0; i < records.len / PART; i++)
+            if (snprintf(path, sizeof(path), "%s/%s", folder, records.items[i].name) < (int)sizeof(path)) unlink(path);
+    }
+    gg_list_clear(&records);
 }

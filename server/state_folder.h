@@ -2,11 +2,15 @@
 #ifndef GG_STATE_FOLDER_H
 #define GG_STATE_FOLDER_H
 
-#include <stdbool.h>
+#include "base/gg_base.h"
 
 /* Writes the .gitignore that keeps `folder`, a .graphglue/, out of version control, if there is none.  false: it cannot. */
 bool gg_state_folder_ignore(const char *folder);
 /* Makes <root>/.graphglue/<below> and what is above it; `below` may be "".  false: it cannot. */
 bool gg_state_folder_make(const char *root, const char *below);
+/* Writes a file in one step, so that nobody reads half of it.  false: it cannot, and what was there stays. */
+bool gg_state_file_replace(const char *path, gg_str bytes);
+/* Removes a quarter of the .json files of `folder`, those that changed least recently, once there are more than `max`. */
+void gg_state_folder_trim(const char *folder, size_t max);
 
 #endif

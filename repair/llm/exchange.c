@@ -201,7 +201,8 @@ int gg_llm_read(gg_llm_answer *out, const gg_llm_exchange *exchange, const gg_ll
                 gg_error *err) {
     *out = (gg_llm_answer){0};
     if (reply->stop == GG_LLM_STOP_REFUSED)
-        return gg_fail(err, GG_EPARAMS, "the question was not answered; only a change of the code is asked for");
+        return gg_fail(err, GG_EPARAMS, "the question was not answered; what is asked for is %s",
+                       exchange->fields[0].says);
     if (gg_utf8_valid_prefix(reply->text) != reply->text.len)
         return gg_fail(err, GG_EPARAMS, "the answer is no valid UTF-8");
     if (reply->text.len > GG__MAX_ANSWER_BYTES) return gg_fail(err, GG_EPARAMS, "the answer is too long");

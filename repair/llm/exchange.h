@@ -23,6 +23,8 @@ typedef struct gg__prompt {
 } gg__prompt;
 /* Made for one definition of the task's file.  Lives in the arena. */
 gg__prompt gg__prompt_make(const gg_llm_task *task, gg_span definition, bool json, gg_arena *arena);
+/* <Code> with its breaks marked and explained, <Context> and <Facts>: what every question about breaks begins with. */
+void gg__append_task(gg_buf *out, const gg_llm_task *task, gg_span definition, gg_arena *arena);
 /* Tags of ours in somebody else's text no longer are any; what is added is taken away again by gg__restore. */
 gg_str gg__neutral(gg_str text, gg_arena *arena);
 gg_str gg__restore(gg_str answer, gg_str original, gg_arena *arena);

@@ -163,6 +163,30 @@ int gg_srs_verified(gg_srs *srs, const gg_verdict *verdict, gg_error *err) GG_MU
 const gg_srs_round *gg_srs_rounds(const gg_srs *srs, size_t *out_count);
 void gg_srs_log(const gg_srs *srs, gg_buf *out); /* the trajectory, Markdown */
 
+/* ---- explanations (explain.c): one question for breaks of one definition, asked again once.  A state machine too ---------------------------
+ * loop { request = gg_explaining_next(e); NULL: done; ask it, and tell with gg_explaining_answered }. */
+enum { GG_EXPLAIN_SITES = 12, GG_EXPLANATION_BYTES = 2048 };
+typedef struct gg_explaining gg_explaining;
+/* task: breaks as gg_explain_batch chose them; its explanations and lessons are not looked at. */
+gg_explaining *gg_explaining_new(const gg_llm_task *task, bool json);
+void gg_explaining_free(gg_explaining *explaining);                               /* NULL is fine */
+const gg_llm_request *gg_explaining_next(const gg_explaining *explaining);        /* borrowed until it is answered */
+void gg_explaining_answered(gg_explaining *explaining, const gg_llm_reply *reply, /* NULL: `failure` says why */
+                            gg_str failure);
+/* When it is over: one for each site, plain Markdown; NULL: there is none, *failure (may be NULL) says why, and our own words stay.  Borrowed. */
+const gg_str *gg_explaining_texts(const gg_explaining *explaining, gg_str *failure);
+/* The first of the sites that is not `taken`, and others of its definition, as many as one question may have: they, and those that lie in no
+ * definition, are taken.  *out: room for GG_EXPLAIN_SITES.  Returns how many; 0: none is left. */
+size_t gg_explain_batch(const gg_tree *tree, const gg_site *const *sites, size_t count, bool *taken,
+                        const gg_site **out);
+/* All that an explanation rests on beside the model, as a key for whoever keeps it: our words' version, the definition, the break's id and place
+ * in it.  In the arena; empty: it lies in no definition. */
+gg_str gg_explain_subject(const gg_tree *tree, const gg_site *site, gg_arena *arena);
+/* What may be shown of words that a model, or a file, has for a site.  GG_EPARAMS in words for the model: too long, a link, code that is not the
+ * file's. */
+int gg_explanation_accept(gg_str *out, gg_str said, const gg_tree *tree, const gg_site *site, gg_arena *arena,
+                          gg_error *err) GG_MUST_USE;
+
 /* ---- integrity (integrity.c): what a model may not do to make a verdict come out well -------------------------------------------------- */
 typedef struct gg_cheat {
     const char *name; /* "turns-off-compiler", of cheats.def; NULL: nothing was found */

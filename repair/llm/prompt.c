@@ -156,23 +156,28 @@ static void append_lessons(gg_buf *out, const gg_llm_task *task, gg_span definit
     if (room != MAX_LESSON_BYTES) gg_buf_append_char(out, '\n');
 }
 
+void gg__append_task(gg_buf *out, const gg_llm_task *task, gg_span definition, gg_arena *arena) {
+    gg_buf_append_z(out, "<Code>\n");
+    append_code(out, task, definition, arena);
+    gg_buf_append_z(out, "</Code>\n\n");
+    gg_str context = gg__context(task->tree, definition, arena);
+    if (context.len)
+        gg_buf_printf(out, "What it uses of its file, which stays as it is:\n<Context>\n%.*s</Context>\n\n",
+                      GG_STR_ARG(gg__neutral(context, arena)));
+    gg_buf_append_z(out, "What was seen at the breaks when the code ran:\n<Facts>\n");
+    append_facts(out, task, arena);
+    gg_buf_append_z(out, "</Facts>\n\n");
+}
+
 gg__prompt gg__prompt_make(const gg_llm_task *task, gg_span definition, bool json, gg_arena *arena) {
     gg_buf out;
     gg_buf_init(&out, GG__MAX_PROMPT_BYTES);
     gg_buf_printf(
         &out,
         "torch.compile cannot put the following code in one graph: it breaks the graph at %zu place%s, marked "
-        "<Break Code> and explained in the <Break Reason> behind it. Rewrite the code so that %s gone.\n\n<Code>\n",
+        "<Break Code> and explained in the <Break Reason> behind it. Rewrite the code so that %s gone.\n\n",
         task->site_count, task->site_count == 1 ? "" : "s", task->site_count == 1 ? "the break is" : "all breaks are");
-    append_code(&out, task, definition, arena);
-    gg_buf_append_z(&out, "</Code>\n\n");
-    gg_str context = gg__context(task->tree, definition, arena);
-    if (context.len)
-        gg_buf_printf(&out, "What it uses of its file, which stays as it is:\n<Context>\n%.*s</Context>\n\n",
-                      GG_STR_ARG(gg__neutral(context, arena)));
-    gg_buf_append_z(&out, "What was seen at the breaks when the code ran:\n<Facts>\n");
-    append_facts(&out, task, arena);
-    gg_buf_append_z(&out, "</Facts>\n\n");
+    gg__append_task(&out, task, definition, arena);
     append_lessons(&out, task, definition, arena);
     gg_buf_printf(&out, "Requirements:\n%s\n%.*s", requirements,
                   GG_STR_ARG(gg_llm_format(&gg_llm_repair, json, arena)));

@@ -30,6 +30,7 @@ static const struct option {
     {"--package", "NAME", "mend this installed package too, in an overlay (repeatable; docs/overlay.md)", FIX},
     {"--bench", NULL, "time every entry without the compiler, compiled as it was, and compiled as mended", FIX},
     {"--llm", NULL, "ask the language model that is configured for what no rule mends (docs/model.md)", FIX},
+    {"--llm", NULL, "have breaks explained by the language model that is configured (docs/model.md)", CHECK},
     {"--show-prompt", NULL, "with --llm: print what would be sent, and send nothing", FIX},
     {"--repair-log", "PATH", "with --llm: write what was asked, answered and judged", FIX},
     {"--train", NULL, "run every entry in training mode with gradients", CHECK | FIX | GRAPH},
@@ -328,6 +329,8 @@ int gg_cli_parse(gg_cli_args *out, int argc, char **argv, bool *help, gg_error *
     if ((out->show_prompt || out->repair_log) && !out->llm)
         return gg_fail(err, GG_EPARAMS, "%s wants --llm too", out->show_prompt ? "--show-prompt" : "--repair-log");
     if (out->show_prompt && out->json) return gg_fail(err, GG_EPARAMS, "--show-prompt and --json exclude each other");
+    if (out->llm && (out->is_static || out->sarif))
+        return gg_fail(err, GG_EPARAMS, "--llm and %s exclude each other", out->is_static ? "--static" : "--sarif");
     if (out->json && out->svg) return gg_fail(err, GG_EPARAMS, "--json and --svg exclude each other");
     if (out->json && out->sarif) return gg_fail(err, GG_EPARAMS, "--json and --sarif exclude each other");
     return 0;

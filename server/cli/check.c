@@ -4,13 +4,14 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "server/cli/cli.h"
+#include "server/cli/check_model.h"
 
 typedef struct check {
     gg_cli_args args;
     gg_cli_run *run;
-    json_t *files;       /* JSON report */
-    gg_cli_sarif *sarif; /* NULL: none is wanted */
+    json_t *files;               /* JSON report */
+    gg_cli_sarif *sarif;         /* NULL: none is wanted */
+    gg_cli_explainer *explainer; /* NULL: explanations are ours */
     size_t entries, captured, without_inputs, sites, certain, conditional, ignored;
     size_t failures; /* files and entries that could not be run */
     bool breaks;
@@ -119,6 +120,7 @@ static void tell(check *c, gg_cli_file *file, const gg_entry *entries, size_t co
     const gg_registry *registry = gg_cli_run_registry(c->run);
     gg_site_list sites = gg_sites_group(entries, count, sources, registry, arena);
     gg_cli_sort_sites(&sites);
+    if (c->explainer) gg_cli_explain_sites(c->explainer, file, &sites, sources);
     if (c->sarif) {
         gg_cli_sarif_use(c->sarif, registry);
         gg_cli_sarif_problems(c->sarif, file, entries, count);
@@ -155,8 +157,8 @@ static void on_file(void *data, gg_cli_file *file) {
     if (c->args.json) {
         json_t *out = json_object(), *list = json_array();
         for (size_t i = 0; i < count; i++)
-            json_array_append_new(
-                list, gg_cli_entry_json(&entries[i], sources, gg_cli_run_registry(c->run), file->options, arena));
+            json_array_append_new(list, gg_cli_entry_json(&entries[i], sources, gg_cli_run_registry(c->run),
+                                                          file->options, c->explainer, arena));
         json_object_set_new(out, "path", json_string(file->path));
         json_object_set_new(out, "error", gg_cli_error_json(file));
         json_object_set_new(out, "entries", list);
@@ -165,6 +167,12 @@ static void on_file(void *data, gg_cli_file *file) {
     }
     gg_sources_free(sources);
     gg_arena_free(arena);
+}
+
+/* A model is waited for, and jobs have deadlines: files are told of when all were captured. */
+static void on_captured(void *data, gg_cli_file *file) {
+    (void)data;
+    (void)file;
 }
 
 static void show_hints(const check *c, const gg_cli_file *files, size_t file_count) {
@@ -247,7 +255,9 @@ int gg_cli_check(int argc, char **argv) {
     }
     c.files = json_array();
     if (c.args.sarif) c.sarif = gg_cli_sarif_new();
-    gg_cli_capture_all(c.run, files, count, on_file, &c);
+    gg_cli_capture_all(c.run, files, count, c.args.llm ? on_captured : on_file, &c);
+    if (c.args.llm) c.explainer = gg_cli_explainer_new(c.run, &c.args);
+    for (size_t i = 0; c.explainer && i < count; i++) on_file(&c, &files[i]);
     status = c.failures ? GG_CLI_FAILED : c.breaks && !c.args.never_fail ? GG_CLI_BREAKS : GG_CLI_CLEAN;
     if (c.args.json) {
         json_t *out = gg_cli_head_json(c.run);
@@ -264,6 +274,7 @@ cleanup:
     gg_free(files);
     json_decref(c.files);
     gg_cli_sarif_free(c.sarif);
+    gg_cli_explainer_free(c.explainer);
     gg_cli_run_free(c.run);
     gg_cli_args_clear(&c.args);
     return status;

@@ -27,7 +27,8 @@ typedef struct gg_cli_args {
     const char *overlay;      /* of run */
     bool strict;              /* of run */
     const char *repair_log;   /* of fix */
-    bool llm, show_prompt;    /* of fix */
+    bool llm;                 /* of check and fix */
+    bool show_prompt;         /* of fix */
     const char *entry;        /* of graph */
     bool svg;                 /* of graph */
     bool bench;               /* of fix: time what was mended */
@@ -141,9 +142,10 @@ void gg_cli_fix_summary(const gg_cli_fix_counts *counts, const gg_cli_args *args
 
 /* ---- reports ------------------------------------------------------------------------------------------------------------------ */
 json_t *gg_cli_range_json(gg_range range);
-/* The contract's entry, from a decoded one. */
+typedef struct gg_cli_explainer gg_cli_explainer; /* check_model.h */
+/* The contract's entry, from a decoded one.  `explainer`: of check --llm; NULL: explanations are ours. */
 json_t *gg_cli_entry_json(const gg_entry *entry, gg_sources *sources, const gg_registry *registry,
-                          const gg_options *options, gg_arena *arena);
+                          const gg_options *options, const gg_cli_explainer *explainer, gg_arena *arena);
 json_t *gg_cli_finding_json(const gg_prediction *prediction, const gg_text *text);
 json_t *gg_cli_head_json(gg_cli_run *run); /* version, torch, python, interpreter; run may be NULL */
 void gg_cli_print_json(json_t *json_take);

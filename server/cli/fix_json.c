@@ -50,8 +50,8 @@ static json_t *entries_json(gg_cli_run *run, const gg_fix *fix, const gg_cli_fil
         bool glued = before[i].break_count > 0 && after[i].status == GG_ENTRY_CAPTURED && !gg_fix_hides(fix);
         json_array_append_new(
             array, json_pack("{s:s%, s:o, s:o, s:b}", "name", before[i].name.ptr, before[i].name.len, "before",
-                             gg_cli_entry_json(&before[i], was, registry, file->options, arena), "after",
-                             gg_cli_entry_json(&after[i], is, registry, file->options, arena), "glued", glued));
+                             gg_cli_entry_json(&before[i], was, registry, file->options, NULL, arena), "after",
+                             gg_cli_entry_json(&after[i], is, registry, file->options, NULL, arena), "glued", glued));
     }
     gg_sources_free(was);
     gg_sources_free(is);

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "server/cli/cli.h"
+#include "server/cli/check_model.h"
 
 static json_t *text_or_null(gg_str s) {
     return s.len ? json_stringn(s.ptr, s.len) : json_null();
@@ -49,6 +49,7 @@ static json_t *site_json(const gg_site *site) {
     json_object_set_new(out, "enclosing", text_or_null(site->enclosing));
     json_object_set_new(out, "reason", text_or_null(site->reason));
     json_object_set_new(out, "explanation", text_or_null(site->explanation));
+    json_object_set_new(out, "explained_by", json_string(site->by_model ? "model" : "built-in"));
     json_object_set_new(out, "stack", stack_json(site));
     return out;
 }
@@ -71,10 +72,11 @@ static json_t *cuda_json(const gg_cuda_use *cuda) {
 }
 
 json_t *gg_cli_entry_json(const gg_entry *entry, gg_sources *sources, const gg_registry *registry,
-                          const gg_options *options, gg_arena *arena) {
+                          const gg_options *options, const gg_cli_explainer *explainer, gg_arena *arena) {
     json_t *out = json_object(), *ops = json_array(), *sites = json_array();
     for (size_t i = 0; i < entry->op_count; i++) json_array_append_new(ops, json_integer(entry->ops[i]));
     gg_site_list list = gg_sites_group(entry, 1, sources, registry, arena);
+    gg_cli_explain_again(explainer, &list);
     for (size_t i = 0; i < list.len; i++)
         if (gg_cli_level_of(options, &list.items[i]) != GG_LEVEL_OFF)
             json_array_append_new(sites, site_json(&list.items[i]));

@@ -73,6 +73,17 @@ static void print_cost(FILE *out, const gg_site *site, const gg_cli_style *style
     fputc('\n', out);
 }
 
+static void print_model_words(FILE *out, gg_str words, const gg_cli_style *style) {
+    const char *head = "= a model says:";
+    for (size_t at = 0, end; at < words.len; at = end + 1, head = " ") {
+        end = gg_str_find(words, GG_STR("\n"), at);
+        if (end == SIZE_MAX) end = words.len;
+        fprintf(out, "%s  %s%s ", style->dim, head, style->reset);
+        print_line(out, gg_str_slice(words, at, end));
+        fputc('\n', out);
+    }
+}
+
 /* A shell takes it as one word. */
 static void print_word(FILE *out, const char *word) {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./,:@%";
@@ -122,6 +133,7 @@ void gg_cli_print_site(FILE *out, const gg_site *site, gg_sources *sources, cons
     fprintf(out, "%.*s\n", GG_STR_ARG(gg_explain_short(site, arena)));
     if (tree) print_excerpt(out, site->span, gg_tree_text(tree), style);
     print_cost(out, site, style);
+    if (site->by_model) print_model_words(out, site->explanation, style);
     const gg_rule *rule = gg_cli_offer(site, tree, tried);
     if (rule) print_help(out, rule, shown_path, args, style);
     fprintf(out, "%s  = in %.*s; more: graphglue-lsp explain %.*s%s\n\n", style->dim, GG_STR_ARG(site->enclosing),

@@ -3,8 +3,6 @@
 
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 #include "server/state_folder.h"
 
@@ -44,23 +42,6 @@ static void load(gg_lessons *lessons, const char *root) {
     gg_buf_clear(&bytes);
 }
 
-/* In one step, so that nobody reads half of it. */
-static bool replace(const char *path, gg_str bytes) {
-    char temporary[PATH_MAX];
-    if (snprintf(temporary, sizeof(temporary), "%s.XXXXXX", path) >= (int)sizeof(temporary)) return false;
-    int fd = mkstemp(temporary);
-    if (fd < 0) return false;
-    bool written = true;
-    for (size_t at = 0; written && at < bytes.len;) {
-        ssize_t n = write(fd, bytes.ptr + at, bytes.len - at);
-        written = n > 0;
-        at += written ? (size_t)n : 0;
-    }
-    written = close(fd) == 0 && written && rename(temporary, path) == 0;
-    if (!written) unlink(temporary);
-    return written;
-}
-
 static void save(const gg_session_agent *a) {
     char path[PATH_MAX];
     gg_lessons *all = gg_lessons_new();
@@ -72,7 +53,7 @@ static void save(const gg_session_agent *a) {
     gg_lessons_load(all, gg_buf_str(&mine));
     gg_lessons_render(all, &bytes);
     if (bytes.overflow || !gg_state_folder_make(a->root, "") || !path_of(a->root, path, sizeof(path)) ||
-        !replace(path, gg_buf_str(&bytes)))
+        !gg_state_file_replace(path, gg_buf_str(&bytes)))
         gg_log(GG_LOG_WARNING, "what was learnt could not be kept in %s/.graphglue", a->root);
     gg_buf_clear(&mine);
     gg_buf_clear(&bytes);
