@@ -109,6 +109,10 @@ static gg__cheat compare_imports(const gg__look *before, const gg__look *after, 
         if (cheat) return cheat;
         if (!may_import(before, import.path)) return GG__CHEAT_IMPORTS;
         *shown = import.name;
+        for (size_t k = 0; k < after->imports.len; k++) /* a module under the name of something else: which is asked? */
+            if (k != i && gg_str_equal(after->imports.items[k].name, import.name) &&
+                (import.module || after->imports.items[k].module))
+                return GG__CHEAT_REBINDS;
         if (gg__is_bound_in_module(before->tree, import.name) && gg__is_bound_in_module(after->tree, import.name)) {
             for (size_t k = 0; k < before->imports.len; k++)
                 if (gg_str_equal(before->imports.items[k].name, import.name)) return GG__CHEAT_REBINDS;

@@ -42,12 +42,13 @@ void gg__look_clear(gg__look *look);
 /* "torch.nn.functional.relu", by whatever import or assignment; empty when the root is not imported. */
 gg_str gg__path_of(const gg__look *look, TSNode node);
 gg__cheat gg__judge_path(gg_str path);
-/* Is a module handed on as a value, so that nobody can tell what is asked of it?  `t = torch` is none: names are followed. */
-bool gg__is_loose_module(const gg__look *look, TSNode identifier);
+/* Is a module (a name, or `torch.nn`) handed on as a value, so that nobody can tell what is asked of it?  `t = torch` is none: names are followed. */
+bool gg__is_loose_module(const gg__look *look, TSNode name);
 bool gg__is_system_module(gg_str name);
 void gg__find(gg__look *look, gg__cheat cheat, gg_str key, uint32_t weight);
-void gg__find_node(gg__look *look, gg__cheat cheat, TSNode node);         /* its first line is the key */
-bool gg__is_bound_around(gg__look *look, TSNode identifier, gg_str name); /* gg__is_local, remembered */
+void gg__find_node(gg__look *look, gg__cheat cheat, TSNode node); /* its first line is the key */
+/* Is it a variable of a function, lambda or comprehension around, as Python looks names up?  Imports make none. */
+bool gg__is_bound_around(gg__look *look, TSNode identifier, gg_str name);
 /* The name the method's own object goes by; empty outside a method. */
 gg_str gg__self_name(const gg__look *look, TSNode at);
 bool gg__is_self(const gg__look *look, TSNode node);
@@ -63,6 +64,7 @@ void gg__scan_loops(gg__look *look, TSNode node);
 gg__cheat gg__compare_shape(gg__look *before, gg__look *after, gg_str *shown);
 gg__cheat gg__compare_layers(gg__look *before, gg__look *after, gg_str *shown);
 gg__cheat gg__compare_flow(gg__look *before, gg__look *after, gg_str *shown);
+bool gg__is_modules_own(gg_str name); /* what torch.nn.Module does under that name */
 /* Calls `visit` with each function of the definition (itself, methods, those of inner classes; no functions in functions) and its like in the other
  * side (null node: it is gone). */
 typedef gg__cheat (*gg__pair_visitor)(gg__look *before, TSNode a, gg__look *after, TSNode b, gg_str *shown);

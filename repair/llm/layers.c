@@ -100,8 +100,7 @@ static bool is_other(TSNode node, void *data) {
     return !gg_node_is(node, "function_definition") || !gg_str_equal(gg__definition_name(s->look->tree, node), s->name);
 }
 
-/* An attribute of this name would stand in for what the class, or torch.nn.Module, does. */
-static bool hides(const gg__look *look, gg_str name) {
+bool gg__is_modules_own(gg_str name) {
     static const char *const own[] = {"forward",
                                       "training",
                                       "train",
@@ -111,19 +110,35 @@ static bool hides(const gg__look *look, gg_str name) {
                                       "buffers",
                                       "named_buffers",
                                       "state_dict",
+                                      "load_state_dict",
                                       "modules",
+                                      "named_modules",
                                       "children",
+                                      "named_children",
                                       "apply",
                                       "to",
+                                      "requires_grad_",
                                       "zero_grad",
+                                      "get_extra_state",
+                                      "set_extra_state",
+                                      "_apply",
                                       "_modules",
                                       "_parameters",
                                       "_buffers",
+                                      "_named_members",
+                                      "_slow_forward",
+                                      "_save_to_state_dict",
+                                      "_load_from_state_dict",
                                       "_call_impl",
+                                      "_wrapped_call_impl",
                                       "_compiled_call_impl"};
+    return gg__is_one_of(name, own, GG_COUNT(own)) || gg_str_contains(name, GG_STR("_hooks"));
+}
+
+/* An attribute of this name would stand in for what the class, or torch.nn.Module, does. */
+static bool hides(const gg__look *look, gg_str name) {
     method_search search = {look, name};
-    return gg__is_one_of(name, own, GG_COUNT(own)) || gg_str_contains(name, GG_STR("_hooks")) ||
-           !gg__visit(look->definition, is_other, &search);
+    return gg__is_modules_own(name) || !gg__visit(look->definition, is_other, &search);
 }
 
 static gg_str last_of(gg_str name) {

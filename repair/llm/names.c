@@ -106,30 +106,39 @@ gg__cheat gg__judge_path(gg_str path) {
 #include "repair/llm/forbidden.def"
 #undef PATH
     };
-    for (size_t i = 0; i < GG_COUNT(rows); i++)
-        if (matches(path, rows[i].pattern) && (rows[i].cheat || !gg_str_contains(path, GG_STR(".__"))))
-            return rows[i].cheat;
-    size_t inner = gg_str_starts_with(path, GG_STR("torch.")) ? gg_str_find(path, GG_STR("._"), 0) : SIZE_MAX;
-    bool dunder = inner != SIZE_MAX && gg_str_starts_with(gg_str_slice(path, inner, path.len), GG_STR(".__"));
-    if (inner != SIZE_MAX && !dunder) return GG__CHEAT_COMPILER; /* torch's own insides, wherever they are */
-    for (gg_str rest = path; rest.len;) {                        /* `torch.os`: a module's own imports */
+    gg_str inner = gg_str_starts_with(path, GG_STR("torch.")) ? path : GG_STR_NULL;
+    for (size_t i = 0; i < GG_COUNT(rows); i++) {
+        if (!matches(path, rows[i].pattern)) continue;
+        if (rows[i].cheat) return rows[i].cheat;
+        inner = gg_str_slice(path, strlen(rows[i].pattern), path.len); /* what is below it is asked for all the same */
+        break;
+    }
+    size_t at = gg_str_find(inner, GG_STR("._"), 0);
+    bool dunder = at != SIZE_MAX && gg_str_starts_with(gg_str_slice(inner, at, inner.len), GG_STR(".__"));
+    if (at != SIZE_MAX && !dunder) return GG__CHEAT_COMPILER; /* torch's own insides, wherever they are */
+    if (gg_str_contains(inner, GG_STR(".set_"))) return GG__CHEAT_SETTINGS;
+    for (gg_str rest = path; rest.len;) { /* `torch.os`, `F.torch`: a module's own imports */
         gg_str part = head_of(rest);
-        if (gg__is_system_module(part) && !gg_str_starts_with(path, GG_STR("torch.signal"))) return GG__CHEAT_SYSTEM;
+        bool again = part.ptr != path.ptr && gg_str_is(part, "torch");
+        if ((again || gg__is_system_module(part)) && !gg_str_starts_with(path, GG_STR("torch.signal")))
+            return GG__CHEAT_SYSTEM;
         rest = part.len < rest.len ? gg_str_slice(rest, part.len + 1, rest.len) : GG_STR_NULL;
     }
     return GG__CHEAT_OK;
 }
 
-bool gg__is_loose_module(const gg__look *look, TSNode identifier) {
-    TSNode parent = gg__parent(identifier);
+bool gg__is_loose_module(const gg__look *look, TSNode name) {
+    TSNode parent = gg__parent(name);
     while (gg_node_is(parent, "parenthesized_expression")) parent = gg__parent(parent);
     if (gg_node_is(parent, "attribute") || gg_node_is(parent, "dotted_name") || gg_node_is(parent, "aliased_import"))
         return false;
-    if (gg_node_is(parent, "assignment") && gg_node_is(gg__field(parent, "left"), "identifier")) return false;
-    if (gg__is_binding(identifier)) return false;
+    if (gg_node_is(parent, "assignment") && gg_node_is(gg__field(parent, "left"), "identifier") &&
+        !gg_node_is(gg__parent(parent), "assignment"))
+        return false;
+    if (gg_node_is(name, "attribute")) return is_known_module(gg__path_of(look, name));
+    if (gg__is_binding(name)) return false;
     for (size_t i = 0; i < look->imports.len; i++)
-        if (gg_str_equal(look->imports.items[i].name, gg__text(look->tree, identifier)))
-            return look->imports.items[i].module;
+        if (gg_str_equal(look->imports.items[i].name, gg__text(look->tree, name))) return look->imports.items[i].module;
     return false;
 }
 
@@ -169,16 +178,64 @@ bool gg__is_self(const gg__look *look, TSNode node) {
     return self.len && gg_node_is(node, "identifier") && gg_str_equal(gg__text(look->tree, node), self);
 }
 
-bool gg__is_bound_around(gg__look *look, TSNode identifier, gg_str name) {
-    static const char *const scopes[] = {
-        "function_definition",  "lambda", "list_comprehension", "set_comprehension", "dictionary_comprehension",
-        "generator_expression", "module"};
-    TSNode scope = gg__parent(identifier);
-    while (!ts_node_is_null(scope) && !gg__is_one_of(gg_str_from(ts_node_type(scope)), scopes, GG_COUNT(scopes)))
-        scope = gg__parent(scope);
+/* ---- which scope a name belongs to ------------------------------------------------------------------------------------- */
+
+static bool is_comprehension(TSNode node) {
+    static const char *const types[] = {"list_comprehension", "set_comprehension", "dictionary_comprehension",
+                                        "generator_expression"};
+    return gg__is_one_of(gg_str_from(ts_node_type(node)), types, GG_COUNT(types));
+}
+
+/* The scope that runs what stands there: defaults, annotations, decorators and what a comprehension first goes over are of the scope around. */
+static TSNode scope_of(TSNode node) {
+    for (TSNode child = node, at = gg__parent(node); !ts_node_is_null(at); child = at, at = gg__parent(at)) {
+        bool body = ts_node_eq(gg__field(at, "body"), child);
+        if (body && (gg__is_definition(at) || gg_node_is(at, "lambda"))) return at;
+        if (is_comprehension(at) && !ts_node_eq(gg__child(at, 1), child)) return at;
+        if (gg_node_is(at, "module")) return at;
+    }
+    return (TSNode){0};
+}
+
+/* The scope that it gives a value to the name in; null node: it gives none, as an import, `global` or `del` does not make it another thing. */
+static TSNode bound_in(TSNode identifier) {
+    TSNode parent = gg__parent(identifier);
+    if (!gg__is_binding(identifier) || gg_node_is(parent, "dotted_name") || gg_node_is(parent, "aliased_import") ||
+        gg_node_is(parent, "global_statement") || gg_node_is(parent, "nonlocal_statement") ||
+        gg_node_is(parent, "delete_statement") || gg_node_is(parent, "keyword_pattern"))
+        return (TSNode){0};
+    for (TSNode at = parent; !ts_node_is_null(at); at = gg__parent(at)) {
+        if (gg_node_is(at, "parameters") || gg_node_is(at, "lambda_parameters")) return gg__parent(at);
+        if (gg_node_is(at, "for_in_clause")) return gg__parent(at);
+        if (gg_node_is(at, "block") || gg__is_definition(at) || gg_node_is(at, "lambda") || is_comprehension(at)) break;
+    }
+    return scope_of(gg__is_definition(parent) ? parent : identifier);
+}
+
+typedef struct binding_search {
+    const gg__look *look;
+    TSNode scope;
+    gg_str name;
+} binding_search;
+
+static bool is_no_binding(TSNode node, void *data) {
+    const binding_search *s = data;
+    return !gg_node_is(node, "identifier") || !gg_str_equal(gg__text(s->look->tree, node), s->name) ||
+           !ts_node_eq(bound_in(node), s->scope);
+}
+
+static bool binds(gg__look *look, TSNode scope, gg_str name) {
     uint64_t key = 14695981039346656037u ^ (uint64_t)(uintptr_t)scope.id;
     for (size_t i = 0; i < name.len; i++) key = (key ^ (unsigned char)name.ptr[i]) * 1099511628211u;
     uint32_t *known = gg_map_at(&look->locals, key);
-    if (*known == 0) *known = gg__is_local(look->tree, identifier, name) ? 2 : 1;
+    binding_search search = {look, scope, name};
+    if (*known == 0) *known = gg__visit(scope, is_no_binding, &search) ? 1 : 2;
     return *known == 2;
+}
+
+bool gg__is_bound_around(gg__look *look, TSNode identifier, gg_str name) {
+    if (!ts_node_is_null(bound_in(identifier))) return true;
+    for (TSNode at = scope_of(identifier); !ts_node_is_null(at) && !gg_node_is(at, "module"); at = scope_of(at))
+        if (!gg_node_is(at, "class_definition") && binds(look, at, name)) return true;
+    return false;
 }

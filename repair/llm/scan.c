@@ -41,10 +41,14 @@ static gg__cheat judge_member(gg_str name) {
     if (IS_ONE_OF(name, "_getframe", "f_globals", "f_locals", "f_back", "f_code", "f_builtins", "gi_frame", "tb_frame",
                   "cr_frame", "ag_frame", "_current_frames"))
         return GG__CHEAT_SYSTEM;
-    if (IS_ONE_OF(name, "register_forward_hook", "register_forward_pre_hook", "register_full_backward_hook",
-                  "register_full_backward_pre_hook", "register_backward_hook", "register_hook",
-                  "register_state_dict_pre_hook", "register_load_state_dict_pre_hook"))
-        return GG__CHEAT_HOOKS;
+    if (IS_ONE_OF(name, "os", "sys", "subprocess", "socket", "ctypes", "inspect", "gc", "builtins", "importlib",
+                  "pathlib", "shutil", "tempfile", "threading", "multiprocessing", "pickle", "marshal", "runpy",
+                  "atexit", "posix", "torch", "from_file", "fromfile", "tofile", "memmap"))
+        return GG__CHEAT_SYSTEM; /* what a module imports is had through it; and files */
+    if (gg_str_is(name, "GetAttrKey")) return GG__CHEAT_TEXT;
+    if (IS_ONE_OF(name, "lru_cache", "cached_property")) return GG__CHEAT_REMEMBERS;
+    bool registers = gg_str_starts_with(name, GG_STR("register_")) || gg_str_starts_with(name, GG_STR("_register_"));
+    if (registers && gg_str_contains(name, GG_STR("hook"))) return GG__CHEAT_HOOKS;
     if (is_for_tests(name)) return GG__CHEAT_TESTS;
     bool plain = IS_ONE_OF(name, "__init__", "__name__", "__len__", "__getitem__", "__version__");
     return is_dunder(name) && !plain ? GG__CHEAT_SYSTEM : GG__CHEAT_OK;
@@ -54,6 +58,10 @@ static void scan_name(gg__look *look, TSNode node) {
     gg_str name = gg__text(look->tree, node);
     if (!is_ascii(name)) gg__find(look, GG__CHEAT_TEXT, name, 1); /* Python reads other letters as these */
     if (gg__is_member_name(node)) return; /* asked about with its object; `f(name=…)` is no name of this scope */
+    if (gg_node_is(gg__parent(node), "keyword_pattern") && ts_node_eq(gg__child(gg__parent(node), 0), node)) {
+        gg__find(look, judge_member(name), name, 1); /* `case object(name=…)` asks for that attribute */
+        return;
+    }
     gg_str path = gg__path_of(look, node);
     gg__cheat cheat = gg__judge_path(path);
     if (cheat && (cheat != GG__CHEAT_SYSTEM || !gg_str_equal(path, name))) {
@@ -79,6 +87,7 @@ static void scan_member(gg__look *look, TSNode node) {
     if (cheat == GG__CHEAT_SYSTEM && gg__is_system_module(head) && gg__is_bound_around(look, root, head))
         cheat = GG__CHEAT_OK;
     if (!cheat) cheat = judge_member(name);
+    if (!cheat && gg__is_loose_module(look, node)) cheat = GG__CHEAT_SYSTEM;
     if (!cheat && gg_str_is(name, "compiler") && !gg__is_self(look, gg__field(node, "object")))
         cheat = GG__CHEAT_COMPILER;
     bool is_super = gg_str_starts_with(gg__text(look->tree, gg__field(node, "object")), GG_STR("super("));
@@ -112,9 +121,12 @@ static bool count_statement(TSNode node, void *data) {
     return true;
 }
 
-static bool names_everything(const gg__look *look, TSNode type) {
+/* What is no name, or a name for something that is made here, may be any. */
+static bool names_everything(gg__look *look, TSNode type) {
     for (uint32_t i = 0; gg_node_is(type, "tuple") && i < gg__child_count(type); i++)
         if (names_everything(look, gg__child(type, i))) return true;
+    if (gg_node_is(type, "identifier") && gg__is_bound_around(look, type, gg__text(look->tree, type))) return true;
+    if (!gg_node_is(type, "identifier") && !gg_node_is(type, "attribute") && !gg_node_is(type, "tuple")) return true;
     return IS_ONE_OF(gg__text(look->tree, type), "Exception", "BaseException", "object", "builtins.Exception",
                      "builtins.BaseException");
 }
@@ -123,9 +135,9 @@ static bool names_everything(const gg__look *look, TSNode type) {
 static void scan_handler(gg__look *look, TSNode node) {
     TSNode type = gg__child(node, 0);
     if (gg_node_is(type, "as_pattern")) type = gg__child(type, 0);
+    type = gg__strip_parentheses(type);
     bool bare = gg_node_is(type, "block") || gg_node_is(type, "comment") || ts_node_is_null(type);
-    bool literal = gg_node_is(type, "identifier") || gg_node_is(type, "attribute") || gg_node_is(type, "tuple");
-    if (!bare && literal && !names_everything(look, type)) return;
+    if (!bare && !names_everything(look, type)) return;
     uint32_t watched = 1;
     gg__visit(gg__field(gg__parent(node), "body"), count_statement, &watched);
     gg__find(look, GG__CHEAT_CATCHES, bare ? GG_STR("except:") : gg__text(look->tree, type), watched);

@@ -91,6 +91,16 @@ static TSNode next_attribute(TSNode body, uint32_t *i) {
     return (TSNode){0};
 }
 
+/* Is there a method of this name in the class's body? */
+static bool has_method(const gg__look *look, TSNode body, gg_str name) {
+    for (uint32_t i = 0; i < gg__child_count(body); i++) {
+        TSNode inner = gg__inner(gg__child(body, i));
+        if (gg_node_is(inner, "function_definition") && gg_str_equal(gg__definition_name(look->tree, inner), name))
+            return true;
+    }
+    return false;
+}
+
 static gg__cheat compare_class(gg__look *before, TSNode a, gg__look *after, TSNode b, gg_str *shown) {
     if (ts_node_is_null(b)) return GG__CHEAT_DELETES;
     TSNode body = gg__field(a, "body"), body_now = gg__field(b, "body"), name;
@@ -101,6 +111,14 @@ static gg__cheat compare_class(gg__look *before, TSNode a, gg__look *after, TSNo
             if (gg_str_equal(gg__text(after->tree, now), text)) break;
         *shown = text;
         if (ts_node_is_null(now)) return GG__CHEAT_DELETES;
+    }
+    for (uint32_t i = 0; i < gg__child_count(body_now); i++) { /* one that stands in for what is inherited */
+        TSNode inner = gg__inner(gg__child(body_now, i));
+        gg_str text = gg__definition_name(after->tree, inner);
+        if (!gg_node_is(inner, "function_definition") || !gg__is_modules_own(text) || has_method(before, body, text))
+            continue;
+        *shown = text;
+        return GG__CHEAT_HOOKS;
     }
     bool same = gg__same_code(before->tree, gg__field(a, "superclasses"), after->tree, gg__field(b, "superclasses")) &&
                 gg_str_equal(decorators_of(before, a), decorators_of(after, b));
