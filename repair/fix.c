@@ -60,6 +60,7 @@ struct gg_fix {
     GG_LIST(gg_fix_repair) repairs;
     GG_LIST(gg_text *) bases; /* references held for repairs */
     bool keeps_deliberate, captured;
+    bool foreign;                            /* a candidate of the source was adopted */
     bool site_was_right, site_is_deliberate; /* of the site being mended; see refusal */
     bool asking, awaits_answer;              /* the source has taken up sites; its question is out */
 };
@@ -287,7 +288,8 @@ static void verify(const gg_fix *fix, gg_safety safety, bool copies, const gg_ru
                            .edited = fix->edited,
                            .safety = safety,
                            .copies = copies,
-                           .rule = rule};
+                           .rule = rule,
+                           .foreign = rule == NULL || fix->foreign};
     for (gg_safety c = GG_SAFETY_EXACT; c <= GG_SAFETY_OPAQUE; c++)
         if (fix->classes & 1U << c) out->also[out->also_count++] = gg_str_from(gg_safety_name(c));
 }
@@ -394,6 +396,7 @@ static int next_of_source(gg_fix *fix, gg_fix_action *out, gg_error *err) {
         fix->asking = false;
         if (offer.step != GG_FIX_DONE) return 0; /* no more of them */
         if (offer.edited == NULL || offer.verdict == NULL || !offer.verdict->accepted) continue;
+        fix->foreign = true;
         error = adopt(fix, fix->asked_file, offer.edited, offer.verdict, source_safety(fix), err);
         if (error || next_of_rules(fix, out)) return error;
     }

@@ -153,6 +153,8 @@ typedef struct gg_fix_action {
     size_t also_count;   /* VERIFY: the classes of the repairs accepted so far: what they waive stays waived */
     bool copies;         /* VERIFY: as gg_edits.copies */
     const gg_rule *rule; /* VERIFY: NULL: a model's */
+    bool
+        foreign; /* VERIFY: in one of the texts is what a model wrote, this candidate's or an accepted one's: for the sandbox only */
     const struct gg_llm_request *request; /* ASK; borrowed until it is answered */
 } gg_fix_action;
 

@@ -11,7 +11,7 @@ gg_document *gg__glued_document(gg_glue_all *all) {
     return d && d->revision == all->revision ? d : NULL;
 }
 
-static gg_str summary_of(const gg_fix *fix, gg_arena *arena) {
+static gg_str summary_of(const gg_fix *fix, bool asked, gg_arena *arena) {
     size_t tried, proved = 0, count, before_breaks = 0, after_breaks = 0;
     const gg_fix_repair *repairs = gg_fix_repairs(fix, &tried);
     for (size_t i = 0; i < tried; i++) proved += repairs[i].verdict && repairs[i].verdict->accepted;
@@ -21,6 +21,9 @@ static gg_str summary_of(const gg_fix *fix, gg_arena *arena) {
     for (size_t i = 0; i < count; i++) after_breaks += entries[i].break_count;
     if (proved == 0 && tried)
         return gg_arena_printf(arena, "none of %zu candidate%s was proved", tried, tried == 1 ? "" : "s");
+    if (proved == 0 && asked && before_breaks)
+        return GG_STR(
+            "the model wrote nothing that could be tried (graphglue.showRepairLog tells what was wrong with it)");
     if (proved == 0)
         return before_breaks ? GG_STR("no rule of the allowed safety mends a break of this file")
                              : GG_STR("there is no graph break to mend");
@@ -37,7 +40,7 @@ void gg__glue_finish(gg_glue_all *all, int error, const char *message) {
                              .summary = GG_STR(""),
                              .bench = all->bench,
                              .shown = gg_buf_str(&all->asked.text)};
-    if (error == 0) result.summary = summary_of(all->fix, arena);
+    if (error == 0) result.summary = summary_of(all->fix, all->asked.was_asked, arena);
     if (all->canceled) {
         result.error = GG_ECANCELED;
         result.message = "canceled";
@@ -80,7 +83,7 @@ static void step(void *data) {
         gg_free(entries);
     } else if (all->asked_verdict) {
         gg_str failure = gg_str_from(all->failure ? all->failure : "");
-        error = gg_fix_verified(all->fix, all->verdict, failure, &all->error);
+        error = gg_fix_verified(all->fix, all->failure ? NULL : all->verdict, failure, &all->error);
     }
     if (error == 0) error = gg_fix_next(all->fix, &all->action, &all->error);
     if (error || all->action.step != GG_FIX_DONE) return;
@@ -122,6 +125,7 @@ static void on_frame(void *data, const char *op, const json_t *frame) {
                *message = json_string_value(json_object_get(frame, "message"));
     bool ok = status && strcmp(status, "ok") == 0;
     if (status && strcmp(status, "canceled") == 0) all->canceled = true;
+    if (!ok) gg_free(all->failure);
     if (!ok) all->failure = gg_str_dup(gg_str_from(message ? message : status ? status : "the worker gave no answer"));
     if (all->canceled || (!ok && !all->asked_verdict)) {
         gg__glue_finish(all, GG_EFAILED, all->failure);
@@ -172,7 +176,7 @@ static json_t *compare_request(const gg_glue_all *all, const gg_text *before, co
         verify.also = action->also;
         verify.also_count = action->also_count;
         verify.copies = action->copies;
-        verify.sandbox = action->rule == NULL;
+        verify.sandbox = action->foreign;
     }
     gg_overlay_file *files = texts_of(all, before, &verify.original_count),
                     edited = {verify.file, gg_text_bytes(after)};

@@ -13,10 +13,12 @@ typedef struct gg__asked {   /* of a model */
     char *enclosing; /* only breaks of this class or function are mended; NULL: all */
     gg_session_agent agent;
     gg_asking *asking;
+    bool was_asked;
     bool awaited; /* an answer is to be told to the session */
     char *answer; /* NULL: there was none, `failure` of the whole says why */
     gg_llm_reply reply;
     unsigned round; /* of the last question */
+    uint64_t told;  /* tokens of its answer that progress has told */
     gg_buf text;    /* the log, or the question that was only to be shown */
 } gg__asked;
 

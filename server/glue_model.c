@@ -4,7 +4,7 @@
 
 #include "server/glue_all.h"
 
-enum { MAX_TEXT = 4 << 20, NS_A_MS = 1000000 };
+enum { MAX_TEXT = 4 << 20, NS_A_MS = 1000000, TOLD_TOKENS = 20 /* progress tells no fewer */ };
 
 /* ---- in jobs ---------------------------------------------------------------------------------------------------------------- */
 
@@ -51,6 +51,12 @@ static void say(gg_glue_all *all, const char *what) {
 static void on_tokens(void *data, uint64_t tokens) {
     gg_glue_all *all = data;
     char text[PATH_MAX];
+    if (gg__glued_document(all) == NULL) { /* the answer would be of no use, and costs */
+        gg_model_cancel(all->asked.asking);
+        return;
+    }
+    if (tokens < all->asked.told + TOLD_TOKENS) return;
+    all->asked.told = tokens;
     snprintf(text, sizeof(text), "%s answers, %llu tokens", all->asked.name, (unsigned long long)tokens);
     say(all, text);
 }
@@ -66,7 +72,7 @@ static void on_answer(void *data, const gg_exchange_end *end) {
         a->reply.text = (gg_str){a->answer, end->reply.text.len};
     } else {
         all->failure = gg_str_dup(gg_str_from(end->error.message));
-        if (!all->canceled)
+        if (!all->canceled && gg__glued_document(all))
             gg_show_message(all->session, 2, "graphglue: the model gave no answer: %s", end->error.message);
     }
     gg__glue_go_on(all);
@@ -81,6 +87,8 @@ void gg__model_ask(gg_glue_all *all) {
         return;
     }
     a->round = gg_session_agent_round(&a->agent);
+    a->told = 0;
+    a->was_asked = true;
     char text[PATH_MAX];
     snprintf(text, sizeof(text), "asking %s", a->name);
     say(all, text);

@@ -127,15 +127,29 @@ static gg_str tidy(gg_str value, gg_llm_field_kind kind) {
 
 typedef GG_LIST(gg_str) texts;
 
-/* `complete`: an answer that ended by itself may leave its last tag open. */
-static void read_tags(texts *out, gg_str text, const gg_llm_field *field, bool complete) {
-    size_t at = 0, from = SIZE_MAX, len;
+/* A comment of the code may have the tag in it, opened and closed; talk of it in front of the answer only opens it. */
+static bool is_nested(gg_str text, const gg_llm_field *field) {
+    size_t at = 0, len, depth = 0, deepest = 0;
     bool closes;
     while ((len = next_tag(text, &at, field->tag, &closes)) != 0) {
-        if (closes && from != SIZE_MAX) {
+        if (closes && depth == 0) return false;
+        depth = closes ? depth - 1 : depth + 1;
+        if (depth > deepest) deepest = depth;
+        at += len;
+    }
+    return depth == 0 && deepest > 1;
+}
+
+/* `complete`: an answer that ended by itself may leave its last tag open. */
+static void read_tags(texts *out, gg_str text, const gg_llm_field *field, bool complete) {
+    size_t at = 0, from = SIZE_MAX, len, depth = 0;
+    bool closes, nested = is_nested(text, field);
+    while ((len = next_tag(text, &at, field->tag, &closes)) != 0) {
+        bool inner = nested && (closes ? --depth > 0 : depth++ > 0);
+        if (closes && from != SIZE_MAX && !inner) {
             gg_list_push(out, tidy(gg_str_slice(text, from, at), field->kind));
             from = SIZE_MAX;
-        } else if (!closes) { /* talk of the tag before the answer begins: the last one counts */
+        } else if (!closes && !inner) { /* talk of the tag before the answer begins: the last one counts */
             from = at + len;
         }
         at += len;

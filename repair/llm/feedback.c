@@ -11,6 +11,12 @@ static const gg_frame *frame_in(const gg_break *record, gg_str path) {
     return NULL;
 }
 
+static gg_str first_of(gg_str text, size_t max) {
+    text = gg_str_slice(text, 0, max);
+    text.len = gg_utf8_valid_prefix(text);
+    return text;
+}
+
 static void append_break(gg_buf *out, const gg_break *record, gg_str path, const gg_text *candidate) {
     const gg_frame *at = frame_in(record, path);
     gg_str words = record->explanation.len ? record->explanation : record->reason;
@@ -18,7 +24,7 @@ static void append_break(gg_buf *out, const gg_break *record, gg_str path, const
     if (at && at->line)
         gg_buf_printf(out, " in %.*s at `%.*s`", GG_STR_ARG(at->function),
                       GG_STR_ARG(gg_str_trim(gg_text_line(candidate, at->line - 1))));
-    gg_buf_printf(out, ": %.*s\n", GG_STR_ARG(gg_str_slice(words, 0, MAX_REASON_BYTES)));
+    gg_buf_printf(out, ": %.*s\n", GG_STR_ARG(first_of(words, MAX_REASON_BYTES)));
 }
 
 /* The tail says which error it was. */
@@ -26,12 +32,6 @@ static gg_str last_of(gg_str text, size_t max) {
     size_t from = text.len > max ? text.len - max : 0;
     while (from < text.len && (text.ptr[from] & 0xC0) == 0x80) from++;
     return gg_str_slice(text, from, text.len);
-}
-
-static gg_str first_of(gg_str text, size_t max) {
-    text = gg_str_slice(text, 0, max);
-    text.len = gg_utf8_valid_prefix(text);
-    return text;
 }
 
 gg_str gg__verdict_words(const gg_verdict *verdict, gg_str path, const gg_text *candidate, gg_arena *arena) {

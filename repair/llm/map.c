@@ -62,8 +62,9 @@ static int parse(answer *out, gg_str code, gg_arena *arena, gg_error *err) {
         error_search search = {0};
         gg__visit(gg_tree_root(out->tree), is_fine, &search);
         uint32_t row = ts_node_is_null(search.found) ? 0 : ts_node_start_point(search.found).row;
-        error = gg_fail(err, GG_EPARAMS, "the code in the answer does not parse, near: %.*s",
-                        GG_STR_ARG(gg_str_slice(gg_str_trim(gg_text_line(text, row)), 0, 200)));
+        gg_str near = gg_str_slice(gg_str_trim(gg_text_line(text, row)), 0, 200);
+        near.len = gg_utf8_valid_prefix(near); /* half a code point could not be sent */
+        error = gg_fail(err, GG_EPARAMS, "the code in the answer does not parse, near: %.*s", GG_STR_ARG(near));
     }
     if (error == 0) {
         out->holder = gg_tree_root(out->tree);

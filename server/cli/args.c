@@ -328,6 +328,11 @@ int gg_cli_parse(gg_cli_args *out, int argc, char **argv, bool *help, gg_error *
     if (out->diff && out->apply) return gg_fail(err, GG_EPARAMS, "--diff and --apply exclude each other");
     if ((out->show_prompt || out->repair_log) && !out->llm)
         return gg_fail(err, GG_EPARAMS, "%s wants --llm too", out->show_prompt ? "--show-prompt" : "--repair-log");
+    if (out->bench && out->llm)
+        return gg_fail(
+            err, GG_EPARAMS,
+            "--bench and --llm exclude each other: what a model wrote runs in the sandbox only, where nothing is "
+            "compiled for real");
     if (out->show_prompt && out->json) return gg_fail(err, GG_EPARAMS, "--show-prompt and --json exclude each other");
     if (out->llm && (out->is_static || out->sarif))
         return gg_fail(err, GG_EPARAMS, "--llm and %s exclude each other", out->is_static ? "--static" : "--sarif");

@@ -57,7 +57,7 @@ static int verify(fixing *f, gg_fix *fix, const gg_fix_action *action, const gg_
                                  .also = action->also,
                                  .also_count = action->also_count,
                                  .copies = action->copies,
-                                 .sandbox = action->rule == NULL,
+                                 .sandbox = action->foreign,
                                  .train = f->args.train,
                                  .deadline_ms = file->options->timeout_ms};
     gg_overlay_file *original = texts_of(fix, GG_STR_NULL, NULL, &request.original_count);

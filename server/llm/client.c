@@ -143,6 +143,9 @@ static int on_event(void *data, const gg_sse_event *event, gg_error *err) {
 static void judge(gg_exchange *x, const gg_http_end *http) {
     char words[900];
     bool passing;
+    gg_key_redact(x->stream.message, x->key); /* before any of it is cut: half a key is found no more */
+    if (x->body.ptr) gg_key_redact(x->body.ptr, x->key);
+    if (x->body.ptr) x->body.len = strlen(x->body.ptr);
     gg__attempt attempt = {x->endpoint, http, &x->answer, &x->stream, gg_buf_str(&x->body), x->events};
     gg_model_failure failure = gg__attempt_judge(&attempt, &passing, words, sizeof(words));
     unsigned refused = failure == GG_MODEL_REFUSED ? gg_api_refused(words) & ~x->without : 0;

@@ -1,12 +1,18 @@
 /* See session_agent.h.  The lessons' file is read anew before it is written: what others learnt meanwhile stays. */
 #include "server/llm/session_agent.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "server/state_folder.h"
 
-enum { MAX_LESSONS_BYTES = 4 << 20 };
+enum {
+    MAX_LESSONS_BYTES = 32 << 20, /* as many as are kept, each as long as one may be */
+    MOST_SECONDS = 1000000000     /* of a budget; more is none */
+};
 
 static double number(const gg_options *options, const char *key, double otherwise) {
     const json_t *value = json_object_get(options->values, key);
@@ -18,6 +24,8 @@ static gg_llm_limits limits_of(const gg_options *options, double input_price, do
     double rounds = number(options, "model.rounds", limits.max_rounds);
     limits.max_rounds = rounds > GG_SRS_MAX_ROUNDS ? GG_SRS_MAX_ROUNDS : (uint32_t)rounds;
     limits.max_tokens = (uint64_t)number(options, "model.maxTokens", (double)limits.max_tokens);
+    double seconds = number(options, "model.maxTime", 0);
+    limits.max_ms = seconds < MOST_SECONDS ? (uint64_t)(seconds * 1000) : 0;
     limits.max_cost = number(options, "model.maxCost", limits.max_cost);
     limits.input_price = input_price > 0 ? input_price : 0;
     limits.output_price = output_price > 0 ? output_price : 0;
@@ -28,10 +36,19 @@ static bool path_of(const char *root, char *out, size_t size) {
     return snprintf(out, size, "%s/.graphglue/lessons.jsonl", root) < (int)size;
 }
 
+/* The folder may be of a cloned repository: a link could lead to our own input, or to what never ends. */
+static FILE *open_plain(const char *path) {
+    struct stat info;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    FILE *file = fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) ? fdopen(fd, "rb") : NULL;
+    if (file == NULL && fd >= 0) close(fd);
+    return file;
+}
+
 static void load(gg_lessons *lessons, const char *root) {
     char path[PATH_MAX];
     gg_buf bytes;
-    FILE *file = path_of(root, path, sizeof(path)) ? fopen(path, "rbe") : NULL;
+    FILE *file = path_of(root, path, sizeof(path)) ? open_plain(path) : NULL;
     if (file == NULL) return;
     gg_buf_init(&bytes, MAX_LESSONS_BYTES);
     char block[8192];

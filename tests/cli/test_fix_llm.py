@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -183,7 +184,12 @@ def test_without_a_model(tmp_path: Path) -> None:
     (tmp_path / "net.py").write_text(PROGRAM)
     done = cli("fix", "--llm", "net.py", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "") and "no model is configured" in done.stderr
-    for arguments in (["--show-prompt"], ["--repair-log", "x"], ["--llm", "--show-prompt", "--json"]):
+    for arguments in (
+        ["--show-prompt"],
+        ["--repair-log", "x"],
+        ["--llm", "--show-prompt", "--json"],
+        ["--llm", "--bench"],
+    ):
         done = cli("fix", *arguments, "net.py", cwd=tmp_path)
         assert done.returncode == 2 and not (tmp_path / "x").exists()
 
@@ -197,6 +203,16 @@ def test_what_was_learnt_is_told_the_next_time(tmp_path: Path, run_json: Any) ->
     other = PROGRAM.replace("Net", "Other").replace("* self.scale", "+ self.scale")
     _, server = fix(tmp_path, [said(WRONG)], program=other, rounds=0)
     assert "torch.sort(h).values" in server.requests[0].body["messages"][-1]["content"]
+
+
+def test_lessons_are_read_from_a_plain_file_only(tmp_path: Path) -> None:
+    """A repository may come with a link: to our own input, to a pipe that nobody writes to."""
+    (tmp_path / ".graphglue").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / ".graphglue" / "lessons.jsonl").symlink_to(tmp_path / "pipe")
+    out, _ = fix(tmp_path, [said(RIGHT)])
+    assert out["entries"][0]["glued"]
+    assert "torch.sort" in (tmp_path / ".graphglue" / "lessons.jsonl").read_text(), "the link is no more"
 
 
 def test_a_comment_cannot_speak_for_us(tmp_path: Path) -> None:

@@ -102,6 +102,13 @@ FAULTS: list[tuple[str, list[Action], str, str, int]] = [
         "it came from the variable GRAPHGLUE_MODEL_KEY",
         1,
     ),
+    (
+        "401 with half a key where the words are cut",
+        [Status(401, "x" * 390 + KEY)],
+        "unauthorized",
+        "xxx[key]",
+        1,
+    ),
     ("403", [Status(403)], "unauthorized", "does not accept the key", 1),
     ("404", [Status(404, "no such model")], "not-found", "has no model 'scripted'", 1),
     ("400", [Status(400, "odd request")], "bad-request", "refused the request (HTTP 400: odd request)", 1),

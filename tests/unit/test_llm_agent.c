@@ -30,6 +30,7 @@ typedef struct session {
     gg_fix_action action;
     gg_error err;
     char room[16384];
+    size_t foreign; /* candidates of rules that were */
 } session;
 
 static void begin(session *s, const gg_llm_limits *limits, const char *const *codes) {
@@ -71,6 +72,7 @@ static void expect(session *s, gg_fix_step step) {
         gg_agent_clock(s->agent, 2);
         assert_int_equal(gg_fix_next(s->fix, &s->action, &s->err), 0);
         if (s->action.step != GG_FIX_VERIFY || s->action.rule == NULL) break;
+        s->foreign += s->action.foreign;
         judge(s, false, 1, 1, NULL);
     }
     assert_int_equal(s->action.step, step);
@@ -149,8 +151,10 @@ static void test_several_definitions(void **state) {
     begin(&s, NULL, BREAKS("x.clamp(max=LIMIT)", "h.sum() > 0"));
     expect(&s, GG_FIX_ASK);
     expect_part(prompt_of(&s), "class Net", false);
+    assert_int_equal(s.foreign, 0); /* what rules made of the user's own */
     answer(&s, "def clip(x):\n    return x.clip(max=LIMIT)\n");
     expect(&s, GG_FIX_VERIFY);
+    assert_true(s.action.foreign);
     judge(&s, true, 2, 1, BREAKS("h.sum() > 0"));
     expect(&s, GG_FIX_ASK);
     expect_part(prompt_of(&s), "class Net", true);

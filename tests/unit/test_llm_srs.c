@@ -53,6 +53,26 @@ static gg_str last_message(const drive *d) {
     return d->action.request->messages[d->action.request->message_count - 1].content;
 }
 
+/* What is told of an answer may be cut, but not inside a letter: such a question could not be sent. */
+static void test_feedback_is_utf8(void **state) {
+    (void)state;
+    for (size_t pad = 0; pad < 2; pad++) {
+        drive d;
+        char letters[401] = "", code[1024];
+        for (size_t i = 0; i < 200; i++) memcpy(letters + 2 * i, "\xc3\xa9", 3);
+        snprintf(code, sizeof code, "class Net(nn.Module):\n    def forward(self, x):\n        return ((( 'a%s%s\n",
+                 pad ? "b" : "", letters);
+        start(&d, BREAKS("GB0170|h.sum() > 0"), NULL);
+        expect(&d, GG_SRS_ASK);
+        answer(&d, code);
+        expect(&d, GG_SRS_ASK);
+        gg_str asked = last_message(&d);
+        expect_part(asked, "does not parse, near: ", true);
+        assert_int_equal(gg_utf8_valid_prefix(asked), asked.len);
+        stop(&d);
+    }
+}
+
 static void test_prompt(void **state) {
     (void)state;
     drive d;
@@ -346,6 +366,7 @@ static void test_log_and_lessons(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_prompt),
+                                       cmocka_unit_test(test_feedback_is_utf8),
                                        cmocka_unit_test(test_lines_nobody_touched_stay),
                                        cmocka_unit_test(test_rounds),
                                        cmocka_unit_test(test_verdict_words),
