@@ -9,6 +9,25 @@ static void count_handle(uv_handle_t *handle, void *data) {
     ++*(int *)data;
 }
 
+static json_t *workers_json(const gg_session *session) {
+    static const char *const states[] = {[GG_WORKER_OFF] = "off",
+                                         [GG_WORKER_STARTING] = "starting",
+                                         [GG_WORKER_READY] = "ready",
+                                         [GG_WORKER_FAILED] = "failed"};
+    json_t *out = json_array();
+    for (size_t i = 0; i < session->workspaces.len; i++) {
+        const gg_workspace *w = session->workspaces.items[i];
+        if (w->removed) continue;
+        const gg_worker_info *info = w->worker ? gg_worker_get_info(w->worker) : NULL;
+        gg_worker_state state = info ? info->state : w->error ? GG_WORKER_FAILED : GG_WORKER_OFF;
+        const char *error = w->error || info == NULL ? w->error : info->error;
+        json_array_append_new(out,
+                              json_pack("{s:s, s:s, s:s?, s:s?, s:s?}", "folder", w->folder, "state", states[state],
+                                        "python", w->python, "torch", info ? info->torch : NULL, "error", error));
+    }
+    return out;
+}
+
 json_t *gg_status_json(gg_session *session) {
     size_t count;
     const gg_method *rows = gg_methods(&count);
@@ -22,7 +41,8 @@ json_t *gg_status_json(gg_session *session) {
                                           (json_int_t)rows[i].max_us));
     int handles = 0;
     uv_walk(&session->loop, count_handle, &handles);
-    return json_pack("{s:o, s:I, s:I, s:i, s:i, s:i, s:i, s:i, s:i, s:i}", "methods", methods, "stalls",
+    return json_pack("{s:b, s:o, s:o, s:I, s:I, s:i, s:i, s:i, s:i, s:i, s:i, s:i}", "trusted",
+                     session->settings.trusted, "workers", workers_json(session), "methods", methods, "stalls",
                      (json_int_t)session->stalls, "longest_turn_us", (json_int_t)session->longest_turn_us, "documents",
                      (int)session->documents.len, "jobs", (int)session->jobs, "captures", (int)session->captures,
                      "verifications", (int)session->glues, "writings", (int)session->writings, "pending",

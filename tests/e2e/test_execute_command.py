@@ -86,6 +86,20 @@ async def test_status(start):
     assert "initialize" in str(status)
 
 
+async def test_status_tells_of_trust_and_workers(start, tmp_path):
+    """What an editor's status line shows."""
+    client = await start(trusted=False)
+    status = plain(await execute(client, "graphglue.status"))
+    assert status["trusted"] is False
+    assert [w["state"] for w in status["workers"]] == ["off"]
+    client = await start(trusted=True)
+    await client.saved(client.open("model.py", programs.BRANCH))
+    status = plain(await execute(client, "graphglue.status"))
+    (worker,) = status["workers"]
+    assert status["trusted"] is True and worker["folder"] == str(tmp_path)
+    assert (worker["state"], worker["error"]) == ("ready", None) and worker["torch"] and worker["python"]
+
+
 async def test_unknown_commands_and_arguments(start):
     client = await start()
     for command, arguments in (
