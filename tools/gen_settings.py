@@ -1,9 +1,14 @@
 #!/usr/bin/env python3
-"""Writes the table of docs/settings.md from server/settings.def; --check fails when it is not up to date."""
+"""Writes, from server/settings.def, the table of docs/settings.md and the server's settings in VS Code's manifest.
 
+--check fails when one is not up to date.
+"""
+
+import json
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 STRING = r'"((?:[^"\\]|\\.)*)"'
@@ -15,18 +20,41 @@ WHERE = {
     "CLIENT": "editor",
     "START": "`initializationOptions`",
 }
+SECTION = (
+    "Graphglue: the server"  # of the manifest's contributes.configuration; what else is there is the extension's own
+)
+RUN_OUTSIDE = ("PYTHON", "WORKER")  # kept from untrusted workspaces, besides what is TRUSTED
+LEVELS = {"enum": ["off", "hint", "information", "warning", "error"]}
+SCHEMAS: dict[str, dict[str, Any]] = {
+    "BOOL": {"type": "boolean"},
+    "SECONDS": {"type": "integer", "minimum": 1, "maximum": 86400},
+    "NAMES": {"type": "array", "items": {"type": "string"}},
+    "PATTERNS": {"type": "array", "items": {"type": "string"}},
+    "WORDS": {"type": "array", "items": {"type": "string"}},
+    "LEVELS": {"type": "object", "additionalProperties": LEVELS},
+    "WORKER": {"type": "object"},
+    "PRICE": {"type": ["number", "null"], "minimum": 0},
+    "COUNT": {"type": "integer", "minimum": 0},
+    "PATH": {"type": "string"},
+    "TEXT": {"type": "string"},
+    "RUN": {"type": "string"},
+    "SAFETY": {"type": "string"},
+    "API": {"type": "string"},
+}
 BEGIN, END = "<!-- made from server/settings.def by tools/gen_settings.py -->\n", "<!-- end -->\n"
 
 
 def read(text: str) -> list[dict[str, str]]:
-    """The settings in order: key, toml (its name in pyproject.toml, "" for none), wants (what a value may be), default, scope, description."""
+    """The settings in order, the columns by name; toml is the name in pyproject.toml, "" for none, wants what a value may be."""
     wants = dict(TYPE.findall(text))
     found = []
-    for _, key, kind, default, scope, description in SETTING.findall(text):
+    for ordinal, key, kind, default, scope, description in SETTING.findall(text):
         toml = re.sub(r"[A-Z]", lambda m: "-" + m.group().lower(), key) if scope in ("PROJECT", "TRUSTED") else ""
         found.append(
             {
+                "ordinal": ordinal,
                 "key": key,
+                "kind": kind,
                 "toml": toml,
                 "wants": wants[kind],
                 "default": default,
@@ -59,16 +87,50 @@ def page(before: str, settings: list[dict[str, str]]) -> str:
     return head + BEGIN + table(settings) + END + rest.split(END)[1]
 
 
+def schema(setting: dict[str, str]) -> dict[str, Any]:
+    """One setting as VS Code's manifest says it."""
+    out = dict(SCHEMAS[setting["kind"]])
+    words = setting["wants"].replace(" or ", ", ").split(", ")
+    if setting["kind"] in ("RUN", "SAFETY", "API"):
+        out["enum"] = words
+    text = setting["default"]
+    if out["type"] == "string":
+        out["default"] = text
+    else:
+        out["default"] = json.loads(text) if text else None
+    outside = setting["scope"] == "TRUSTED" or setting["ordinal"] in RUN_OUTSIDE
+    out["scope"] = "machine-overridable" if outside else "window"
+    out["markdownDescription"] = setting["description"]
+    return out
+
+
+def manifest(before: str, settings: list[dict[str, str]]) -> str:
+    """VS Code's manifest with the server's section anew, and with what untrusted workspaces may not set."""
+    out = json.loads(before)
+    told = [s for s in settings if s["scope"] != "START"]
+    sections = out["contributes"]["configuration"]
+    own = [section for section in sections if section["title"] != SECTION]
+    properties = {f"graphglue.{s['key']}": schema(s) for s in told}
+    sections[:] = [*own, {"title": SECTION, "properties": properties}]
+    everything = {key: value for section in sections for key, value in section["properties"].items()}
+    out["capabilities"]["untrustedWorkspaces"]["restrictedConfigurations"] = [
+        key for key, value in everything.items() if value["scope"] == "machine-overridable"
+    ]
+    return json.dumps(out, indent=2, ensure_ascii=False) + "\n"
+
+
 def main() -> int:
-    path = ROOT / "docs" / "settings.md"
-    before = path.read_text(encoding="utf-8")
-    after = page(before, read((ROOT / "server" / "settings.def").read_text(encoding="utf-8")))
-    if "--check" in sys.argv[1:]:
-        if before != after:
-            print("docs/settings.md is not what tools/gen_settings.py writes: run it")
-        return int(before != after)
-    path.write_text(after, encoding="utf-8")
-    return 0
+    settings = read((ROOT / "server" / "settings.def").read_text(encoding="utf-8"))
+    stale = 0
+    for path, make in ((ROOT / "docs" / "settings.md", page), (ROOT / "editors" / "vscode" / "package.json", manifest)):
+        before = path.read_text(encoding="utf-8")
+        after = make(before, settings)
+        if "--check" not in sys.argv[1:]:
+            path.write_text(after, encoding="utf-8")
+        elif before != after:
+            print(f"{path.relative_to(ROOT)} is not what tools/gen_settings.py writes: run it")
+            stale = 1
+    return stale
 
 
 if __name__ == "__main__":
