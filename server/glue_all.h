@@ -8,7 +8,8 @@
 
 typedef struct gg__asked {   /* of a model */
     bool wanted, only_shown; /* only_shown: the first question, and nothing is sent */
-    char *name, *root;       /* the model; the project's folder, where lessons are kept (NULL: nowhere) */
+    char *name, *model;      /* for people; its own name */
+    char *root;              /* the project's folder, where lessons are kept (NULL: nowhere) */
     double input_price, output_price;
     char *enclosing; /* only breaks of this class or function are mended; NULL: all */
     gg_session_agent agent;

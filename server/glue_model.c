@@ -11,7 +11,7 @@ enum { MAX_TEXT = 4 << 20, NS_A_MS = 1000000, TOLD_TOKENS = 20 /* progress tells
 void gg__model_begin(gg_glue_all *all) {
     gg__asked *a = &all->asked;
     if (!a->wanted || a->agent.agent) return;
-    gg_session_agent_open(&a->agent, all->options, a->input_price, a->output_price, NULL, a->root);
+    gg_session_agent_open(&a->agent, all->options, a->input_price, a->output_price, NULL, a->root, a->model);
     gg_fix_use(all->fix, gg_agent_source(a->agent.agent));
     gg_agent_clock(a->agent.agent, uv_hrtime() / NS_A_MS);
 }
@@ -106,6 +106,7 @@ void gg__model_clear(gg_glue_all *all) {
     if (!a->wanted) return;
     gg__model_end(all, false);
     gg_free(a->name);
+    gg_free(a->model);
     gg_free(a->root);
     gg_free(a->enclosing);
     gg_free(a->answer);
@@ -152,6 +153,7 @@ gg_glue_all *gg_glue_model_start(gg_session *session, const json_t *argument, bo
     all->asked = (gg__asked){.wanted = true,
                              .only_shown = only_shown,
                              .name = name,
+                             .model = gg_str_dup(gg_str_from(known ? endpoint.model : name)),
                              .root = gg_str_dup(gg_str_from(gg_workspace_of(session, document->path)->folder)),
                              .input_price = known ? endpoint.input_price : -1,
                              .output_price = known ? endpoint.output_price : -1,

@@ -48,7 +48,8 @@ static gg_method methods[] = {
            gg_on_did_change_workspace_folders,
            "{\"workspace\":{\"workspaceFolders\":{\"supported\":true,\"changeNotifications\":true}}}"),
     REQUEST("workspace/executeCommand", GG_RUNNING, &gg_type_execute_command_params, gg_on_execute_command,
-            "{\"executeCommandProvider\":{\"commands\":[\"graphglue.bench\",\"graphglue.capture\",\"graphglue.glue\","
+            "{\"executeCommandProvider\":{\"commands\":[\"graphglue.bench\",\"graphglue.capture\",\"graphglue."
+            "explain\",\"graphglue.glue\","
             "\"graphglue.glueAll\",\"graphglue.glueWithModel\",\"graphglue.showPrompt\",\"graphglue.showRepairLog\","
             "\"graphglue.showGraph\",\"graphglue.status\",\"graphglue.writeInputs\"]}}"),
 };

@@ -250,6 +250,7 @@ static void release(gg_session *session) {
     gg_list_clear(&session->progresses);
     gg_list_clear(&session->askings);
     gg_free(session->repair_log);
+    gg_explained_clear(session);
     gg_list_clear(&session->waiting_jobs);
     json_decref(session->settings.values);
     gg_options_free(session->settings.options);

@@ -80,9 +80,10 @@ struct gg_session {
     GG_LIST(gg_call *) syncs;  /* gg/sync, answered when all is quiet */
     GG_LIST(struct gg_outgoing *) outgoing;
     GG_LIST(struct gg_progress *) progresses;
-    GG_LIST(struct gg_asking *) askings; /* of a language model: server/llm/model.h */
-    char *repair_log;                    /* NULL: no model was asked yet */
-    struct gg_http *http;                /* for these; NULL: none was needed yet */
+    GG_LIST(struct gg_asking *) askings;    /* of a language model: server/llm/model.h */
+    char *repair_log;                       /* NULL: no model was asked yet */
+    GG_LIST(struct gg_explained) explained; /* explain_model.c */
+    struct gg_http *http;                   /* for these; NULL: none was needed yet */
     json_int_t next_id;
     GG_LIST(struct gg_job *) waiting_jobs;
     unsigned running_jobs;
@@ -243,6 +244,12 @@ gg_glue_all *gg_glue_model_start(gg_session *session, const json_t *argument, bo
 json_t *gg_glue_model_offer(const gg_document *document, size_t site);
 void gg_session_keep_log(gg_session *session,
                          gg_buf *log_take); /* "Show repair log": of the last time a model was asked */
+/* ---- explain_model.c: breaks explained by the language model that is configured ---- */
+/* Of a command's argument, as gg_glue_model_offer made it.  Replies {"text": Markdown}: what the model said, or our words where it gave no answer. */
+void gg_explain_with_model(gg_session *session, gg_call *call, const json_t *argument);
+/* What a model said of a site that reads as it did then, to stand above our own words; empty: nothing.  In the arena. */
+gg_str gg_explained_words(const gg_document *document, size_t site, bool markdown, gg_arena *arena);
+void gg_explained_clear(gg_session *session);
 /* Fails the call, and tells the user why nothing was applied, unless the user gave it up. */
 void gg_glue_refuse(gg_call *call, int error, const char *message);
 /* {"documentChanges"|"changes": …}; new reference. */

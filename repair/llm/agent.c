@@ -5,6 +5,8 @@ struct gg_agent {
     gg_llm_limits limits;
     gg_lessons *lessons;
     const gg_registry *registry;
+    gg_agent_words words; /* NULL: ours */
+    void *words_data;
     GG_LIST(gg_srs *) all; /* the last one runs, or ran last */
     gg_arena *arena;
     GG_LIST(gg_str) titles; /* of each, for the log */
@@ -22,6 +24,11 @@ gg_agent *gg_agent_new(const gg_llm_limits *limits, gg_lessons *lessons, const g
     agent->registry = registry;
     agent->arena = gg_arena_new();
     return agent;
+}
+
+void gg_agent_explain(gg_agent *agent, gg_agent_words words, void *data) {
+    agent->words = words;
+    agent->words_data = data;
 }
 
 void gg_agent_free(gg_agent *agent) {
@@ -86,8 +93,15 @@ static bool begin(void *data, const gg_tree *tree, const gg_site *const *sites, 
         taken[i] = definition.start <= sites[i]->span.start && sites[i]->span.end <= definition.end;
         if (taken[i]) inside[n++] = sites[i];
     }
-    gg_llm_task task = {
-        .tree = tree, .sites = inside, .site_count = n, .lessons = agent->lessons, .registry = agent->registry};
+    gg_str *words = GG_ARENA_ARRAY(agent->arena, gg_str, n); /* empty: ours */
+    for (size_t i = 0; agent->words && i < n; i++)
+        if (!agent->words(agent->words_data, &words[i], tree, inside[i], agent->arena)) words[i] = GG_STR_NULL;
+    gg_llm_task task = {.tree = tree,
+                        .sites = inside,
+                        .site_count = n,
+                        .explanations = words,
+                        .lessons = agent->lessons,
+                        .registry = agent->registry};
     gg_list_push(&agent->all, gg_srs_new(&task, &limits));
     gg_str title = gg_arena_printf(agent->arena, "%.*s: %zu break%s (%.*s)", GG_STR_ARG(sites[0]->enclosing), n,
                                    n == 1 ? "" : "s", GG_STR_ARG(sites[0]->id));

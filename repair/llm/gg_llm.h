@@ -201,6 +201,9 @@ typedef struct gg_agent gg_agent; /* one owner at a time; outlives the session i
 gg_agent *gg_agent_new(const gg_llm_limits *limits, gg_lessons *lessons, const gg_registry *registry);
 void gg_agent_free(gg_agent *agent);
 void gg_agent_clock(gg_agent *agent, uint64_t now_ms); /* tell it before each step */
+/* Who knows words for a site that are better than ours, if any; they go into questions.  Called where the source is driven; borrowed. */
+typedef bool (*gg_agent_words)(void *data, gg_str *out, const gg_tree *tree, const gg_site *site, gg_arena *arena);
+void gg_agent_explain(gg_agent *agent, gg_agent_words words, void *data);
 gg_fix_source gg_agent_source(gg_agent *agent);
 /* The SRS that runs, or ran last; NULL: none did.  Borrowed until the next one begins. */
 const gg_srs *gg_agent_srs(const gg_agent *agent);

@@ -60,7 +60,7 @@ const char *gg_cli_model_name(const gg_cli_model *model) {
 void gg_cli_model_begin(gg_cli_model *model, gg_fix *fix, const gg_cli_file *file) {
     char root[GG_PATH_BYTES];
     gg_session_agent_open(&model->agent, file->options, model->endpoint.input_price, model->endpoint.output_price, NULL,
-                          gg_cli_project_of(file->absolute, root) ? root : NULL);
+                          gg_cli_project_of(file->absolute, root) ? root : NULL, model->endpoint.model);
     gg_fix_use(fix, gg_agent_source(model->agent.agent));
 }
 

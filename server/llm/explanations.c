@@ -35,7 +35,8 @@ bool gg_explanation_find(gg_str *out, const char *root, const char *model, const
                          gg_arena *arena) {
     char path[PATH_MAX];
     struct stat info;
-    if (!path_of(path, root, model, tree, site) || stat(path, &info) != 0 || info.st_size > MAX_RECORD_BYTES)
+    if (!path_of(path, root, model, tree, site) || stat(path, &info) != 0 || !S_ISREG(info.st_mode) ||
+        info.st_size > MAX_RECORD_BYTES)
         return false;
     json_t *record = json_load_file(path, JSON_REJECT_DUPLICATES, NULL);
     const char *of = json_string_value(json_object_get(record, "model")),

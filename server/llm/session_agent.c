@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "server/llm/explanations.h"
 #include "server/state_folder.h"
 
 enum {
@@ -86,13 +87,20 @@ static size_t bytes_of(const gg_lessons *lessons) {
     return len;
 }
 
+static bool explained(void *data, gg_str *out, const gg_tree *tree, const gg_site *site, gg_arena *arena) {
+    const gg_session_agent *a = data;
+    return gg_explanation_find(out, a->root, a->model, tree, site, arena);
+}
+
 void gg_session_agent_open(gg_session_agent *out, const gg_options *options, double input_price, double output_price,
-                           const gg_registry *registry, const char *root) {
+                           const gg_registry *registry, const char *root, const char *model) {
     gg_llm_limits limits = limits_of(options, input_price, output_price);
     *out = (gg_session_agent){.lessons = gg_lessons_new(), .root = root ? gg_str_dup(gg_str_from(root)) : NULL};
     if (root) load(out->lessons, root);
     out->known = bytes_of(out->lessons);
     out->agent = gg_agent_new(&limits, out->lessons, registry);
+    out->model = gg_str_dup(gg_str_from(model));
+    if (root) gg_agent_explain(out->agent, explained, out);
 }
 
 void gg_session_agent_close(gg_session_agent *a, bool keep) {
@@ -101,6 +109,7 @@ void gg_session_agent_close(gg_session_agent *a, bool keep) {
     gg_agent_free(a->agent);
     gg_lessons_free(a->lessons);
     gg_free(a->root);
+    gg_free(a->model);
     *a = (gg_session_agent){0};
 }
 

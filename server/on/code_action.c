@@ -75,12 +75,13 @@ static json_t *action(const lookup *l, const gg_document *document, size_t i, si
 }
 
 /* What no rule mends, or not as the user likes.  It takes long, so it is a command in every client: progress is shown, and it can be given up. */
-static json_t *model_action(const lookup *l, const gg_document *document, size_t i, const char *model) {
+static json_t *model_action(const lookup *l, const gg_document *document, size_t i, const char *what,
+                            const char *command_name, const char *model) {
     const gg_session *session = l->session;
     gg_arena *arena = gg_arena_new();
-    gg_str title = gg_arena_printf(arena, "Glue this graph with %s", model);
-    json_t *command = json_pack("{s:s%, s:s, s:[o]}", "title", title.ptr, title.len, "command",
-                                "graphglue.glueWithModel", "arguments", gg_glue_model_offer(document, l->sites[i]));
+    gg_str title = gg_arena_printf(arena, "%s with %s", what, model);
+    json_t *command = json_pack("{s:s%, s:s, s:[o]}", "title", title.ptr, title.len, "command", command_name,
+                                "arguments", gg_glue_model_offer(document, l->sites[i]));
     if (GG_HAS(session, ACTION_LITERALS))
         command = json_pack("{s:s%, s:s, s:[o], s:o}", "title", title.ptr, title.len, "kind", "quickfix", "diagnostics",
                             gg_diagnostic_of_site(document, l->sites[i]), "command", command);
@@ -124,9 +125,13 @@ static void on_looked_up(void *data) {
             for (size_t j = 0; j < l->offer_counts[i]; j++) json_array_append_new(actions, action(l, document, i, j));
         gg_error none = {0};
         char *model = l->site_count ? gg_model_name(l->session, gg_options_of(document), &none) : NULL;
-        for (size_t i = 0; model && i < l->site_count; i++) /* it is asked about a class or function */
-            if (document->findings->sites.items[l->sites[i]].enclosing.len)
-                json_array_append_new(actions, model_action(l, document, i, model));
+        for (size_t i = 0; model && i < l->site_count; i++) { /* it is asked about a class or function */
+            if (document->findings->sites.items[l->sites[i]].enclosing.len == 0) continue;
+            json_array_append_new(actions,
+                                  model_action(l, document, i, "Glue this graph", "graphglue.glueWithModel", model));
+            json_array_append_new(actions,
+                                  model_action(l, document, i, "Explain this break", "graphglue.explain", model));
+        }
         gg_free(model);
         for (size_t i = 0; i < l->ignorable_count; i++) add_ignore(actions, l, document, &l->ignorables[i]);
         gg_call_reply_take(l->call, actions);

@@ -250,6 +250,8 @@ GG_HANDLER(gg_on_execute_command) {
         write_inputs(session, call, first);
     else if (gg_str_is(p->command, "graphglue.glueWithModel"))
         ask_model(session, call, first, false);
+    else if (gg_str_is(p->command, "graphglue.explain"))
+        gg_explain_with_model(session, call, first);
     else if (gg_str_is(p->command, "graphglue.showPrompt"))
         ask_model(session, call, first, true);
     else if (gg_str_is(p->command, "graphglue.showRepairLog"))

@@ -31,6 +31,8 @@ GG_HANDLER(gg_on_hover) {
         bool markdown = GG_HAS(session, MARKDOWN);
         gg_str said = gg_explain_site(&f->sites.items[i], f->local[i] ? f->tree : NULL,
                                       gg_registry_source_get(f->registry), markdown, call->arena);
+        gg_str words = gg_explained_words(document, i, markdown, call->arena);
+        if (words.len) said = gg_arena_printf(call->arena, "%.*s%.*s", GG_STR_ARG(words), GG_STR_ARG(said));
         gg_call_reply_take(call, json_pack("{s:{s:s, s:s%}, s:o}", "contents", "kind",
                                            markdown ? "markdown" : "plaintext", "value", said.ptr, said.len, "range",
                                            gg_range_json(session, document->text, span)));

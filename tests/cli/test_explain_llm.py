@@ -148,3 +148,12 @@ def test_without_a_model(tmp_path: Path) -> None:
     assert "no model is configured" in done.stderr and done.stderr.count("\n") == 1
     for other in ("--static", "--sarif"):
         assert cli("check", "--llm", other, "net.py", cwd=tmp_path).returncode == 2
+
+
+def test_what_was_explained_is_told_in_the_repair_prompt(tmp_path: Path) -> None:
+    program = ONE.replace('        print("done")\n', "").replace(
+        "        if h.sum() > 0:\n            h = h + 1\n", "        h = torch.tensor(sorted(h.tolist()))\n"
+    )
+    check(tmp_path, [said("The list lives in Python.")], program=program)
+    shown = cli("fix", "--llm", "--show-prompt", "net.py", cwd=tmp_path).stdout
+    assert "<Break Reason>GB0" in shown and ": The list lives in Python.</Break Reason>" in shown
