@@ -10,71 +10,23 @@
  * When the rules have nothing more to try anywhere, a second source (gg_fix_use) is asked for the sites that are left, those of one definition at a time, each
  * site once.  What it keeps in the end is adopted as a rule's repair is, and the rules go on from there.
  *
- * It ends: each step uses up an offer of a site or a question, and there are MAX_REPAIRS verifications and MAX_QUESTIONS at most, whatever the worker and the
+ * It ends: each step uses up an offer of a site or a question, and there are GG_FIX_REPAIRS verifications and GG_FIX_QUESTIONS at most, whatever the worker and the
  * source answer.
  *
  * Invariant: `sites` and each file's tree belong to the files' texts; they are rebuilt whenever a text or entries change.
  * Invariant: `edited` is not NULL exactly while the last repair awaits its verdict. */
-#include "repair/gg_repair.h"
-
-enum { MAX_REPAIRS = 256, MAX_OFFERS = 8, MAX_QUESTIONS = 256 };
-
-typedef struct refusal { /* a site whose candidates were all refused */
-    gg_str key;
-    size_t accepted; /* repairs accepted by then */
-    bool right;      /* the results of one of them were right: it only did not help */
-    bool deliberate; /* a rule for it was kept out, as what it undoes was written on purpose */
-    bool asked;      /* the second source was */
-} refusal;
-
-typedef struct file { /* `seen` is what others are shown of the rest */
-    gg_fix_file seen;
-    gg_text *original, *begun, *text;
-    gg_tree *tree; /* of the text; NULL: to be parsed */
-} file;
-
-struct gg_fix {
-    gg_arena *arena;     /* lives as long as the session: repairs and verdicts are shown at its end */
-    GG_LIST(file) files; /* the session's own, then covered ones with a site */
-    bool (*covers)(const void *data, gg_str path); /* NULL: no other file */
-    const void *covers_data;
-    gg_safety max_safety;
-    unsigned classes; /* of the accepted repairs, a bit each: what one waived may show only behind a later one */
-    const gg_registry *registry;
-    bool (*wants)(const void *data, const gg_site *site); /* NULL: every one */
-    const void *wants_data;
-    gg_entry *before, *after;
-    size_t before_count, after_count;
-    gg_site_list sites;
-    GG_LIST(refusal) given_up; /* one for each key */
-    size_t accepted;
-    gg_text *edited;    /* the candidate under verification … */
-    size_t edited_file; /* … of this file */
-    const gg_rule *offers[MAX_OFFERS];
-    size_t offer_count, next_offer;
-    gg_str site_key;           /* of the site being mended; empty: none chosen */
-    gg_fix_source source;      /* .begin NULL: there is none */
-    size_t asked_file;         /* of the sites it has taken up */
-    const gg_site *asked_site; /* the first of them */
-    size_t questions;
-    GG_LIST(gg_fix_repair) repairs;
-    GG_LIST(gg_text *) bases; /* references held for repairs */
-    bool keeps_deliberate, captured;
-    bool foreign;                            /* a candidate of the source was adopted */
-    bool site_was_right, site_is_deliberate; /* of the site being mended; see refusal */
-    bool asking, awaits_answer;              /* the source has taken up sites; its question is out */
-};
+#include "repair/fix.h"
 
 static void put_file(gg_fix *fix, gg_str path, const gg_text *original, const gg_text *text, const gg_tree *tree) {
-    file f = {.seen = {gg_arena_str(fix->arena, path), original, text, text},
-              .original = gg_text_ref(original),
-              .begun = gg_text_ref(text),
-              .text = gg_text_ref(text),
-              .tree = tree ? gg_tree_ref(tree) : NULL};
+    gg__fix_file f = {.seen = {gg_arena_str(fix->arena, path), original, text, text},
+                      .original = gg_text_ref(original),
+                      .begun = gg_text_ref(text),
+                      .text = gg_text_ref(text),
+                      .tree = tree ? gg_tree_ref(tree) : NULL};
     gg_list_push(&fix->files, f);
 }
 
-static file *file_at(const gg_fix *fix, gg_str path) {
+gg__fix_file *gg__fix_find_file(const gg_fix *fix, gg_str path) {
     for (size_t i = 0; i < fix->files.len; i++)
         if (gg_str_equal(fix->files.items[i].seen.path, path)) return &fix->files.items[i];
     return NULL;
@@ -104,7 +56,7 @@ void gg_fix_cover(gg_fix *fix, bool (*covers)(const void *data, gg_str path), co
 }
 
 void gg_fix_put(gg_fix *fix, gg_str path, const gg_text *original, const gg_text *text) {
-    if (file_at(fix, path) == NULL) put_file(fix, path, original, text, NULL);
+    if (gg__fix_find_file(fix, path) == NULL) put_file(fix, path, original, text, NULL);
 }
 
 void gg_fix_use(gg_fix *fix, gg_fix_source source) {
@@ -130,12 +82,12 @@ void gg_fix_free(gg_fix *fix) {
 }
 
 static gg_str code_of(const gg_fix *fix, const gg_site *site) {
-    const file *f = file_at(fix, site->file);
+    const gg__fix_file *f = gg__fix_find_file(fix, site->file);
     return f ? gg_text_slice(f->text, site->span) : GG_STR_NULL;
 }
 
 /* A site keeps its identity while other lines change: id, enclosing definition, its own text, and how many like it come before. */
-static gg_str key_of(gg_fix *fix, size_t index) {
+gg_str gg__fix_key_of(gg_fix *fix, size_t index) {
     const gg_site *site = &fix->sites.items[index];
     size_t before = 0;
     for (size_t i = 0; i < index; i++) {
@@ -153,14 +105,14 @@ static int derive_sites(gg_fix *fix, gg_error *err) {
     gg_sources *sources = gg_sources_new();
     int error = 0;
     for (size_t i = 0; i < fix->files.len && error == 0; i++) {
-        file *f = &fix->files.items[i];
+        gg__fix_file *f = &fix->files.items[i];
         if (f->tree == NULL) error = gg_tree_parse(&f->tree, f->text, NULL, NULL, 0, NULL, err);
         if (error == 0) gg_sources_put(sources, f->seen.path, f->text, f->tree);
     }
     if (error == 0) fix->sites = gg_sites_group(fix->after, fix->after_count, sources, fix->registry, fix->arena);
     for (size_t i = 0; i < fix->sites.len && error == 0 && fix->covers; i++) {
         gg_str path = fix->sites.items[i].file;
-        if (file_at(fix, path) || !fix->covers(fix->covers_data, path)) continue;
+        if (gg__fix_find_file(fix, path) || !fix->covers(fix->covers_data, path)) continue;
         const gg_tree *tree = gg_sources_tree(sources, path, NULL);
         if (tree) put_file(fix, path, gg_tree_text(tree), gg_tree_text(tree), tree);
     }
@@ -168,17 +120,21 @@ static int derive_sites(gg_fix *fix, gg_error *err) {
     return error;
 }
 
-static refusal *refusal_of(gg_fix *fix, gg_str key) {
+gg__fix_refusal *gg__fix_refusal_of(gg_fix *fix, gg_str key) {
     for (size_t i = 0; i < fix->given_up.len; i++)
         if (gg_str_equal(fix->given_up.items[i].key, key)) return &fix->given_up.items[i];
     return NULL;
 }
 
+bool gg__fix_is_own(const gg_fix *fix, const gg_site *site) {
+    return gg__fix_find_file(fix, site->file) && (fix->wants == NULL || fix->wants(fix->wants_data, site));
+}
+
 static bool is_open(gg_fix *fix, size_t index, bool again) {
     if (GG_NEVER(fix->sites.items == NULL)) return false;
     const gg_site *site = &fix->sites.items[index];
-    if (file_at(fix, site->file) == NULL || (fix->wants && !fix->wants(fix->wants_data, site))) return false;
-    const refusal *refused = refusal_of(fix, key_of(fix, index));
+    if (!gg__fix_is_own(fix, site)) return false;
+    const gg__fix_refusal *refused = gg__fix_refusal_of(fix, gg__fix_key_of(fix, index));
     return again ? refused && refused->right && refused->accepted != fix->accepted : refused == NULL;
 }
 
@@ -209,8 +165,8 @@ static const gg_site *choose_site(gg_fix *fix, bool again) {
     }
     if (chosen == SIZE_MAX) return NULL;
     const gg_site *site = &fix->sites.items[chosen];
-    gg_rule_input in = {file_at(fix, site->file)->tree, site, site->span};
-    size_t offered = gg_repair_offers(&in, fix->max_safety, fix->offers, MAX_OFFERS);
+    gg_rule_input in = {gg__fix_find_file(fix, site->file)->tree, site, site->span};
+    size_t offered = gg_repair_offers(&in, fix->max_safety, fix->offers, GG_FIX_OFFERS);
     fix->offer_count = 0;
     fix->site_is_deliberate = false;
     for (size_t i = 0; i < offered; i++) {
@@ -219,7 +175,7 @@ static const gg_site *choose_site(gg_fix *fix, bool again) {
         if (!keep) fix->offers[fix->offer_count++] = fix->offers[i];
     }
     fix->next_offer = 0;
-    fix->site_key = key_of(fix, chosen);
+    fix->site_key = gg__fix_key_of(fix, chosen);
     fix->site_was_right = false;
     return site;
 }
@@ -227,14 +183,14 @@ static const gg_site *choose_site(gg_fix *fix, bool again) {
 /* The site being mended; NULL when none is, or it is gone. */
 static const gg_site *current_site(gg_fix *fix) {
     for (size_t i = 0; fix->site_key.len && i < fix->sites.len; i++)
-        if (file_at(fix, fix->sites.items[i].file) && gg_str_equal(key_of(fix, i), fix->site_key))
+        if (gg__fix_find_file(fix, fix->sites.items[i].file) && gg_str_equal(gg__fix_key_of(fix, i), fix->site_key))
             return &fix->sites.items[i];
     return NULL;
 }
 
 static void give_up_site(gg_fix *fix) {
-    refusal now = {fix->site_key, fix->accepted, fix->site_was_right, fix->site_is_deliberate, false};
-    refusal *known = refusal_of(fix, now.key);
+    gg__fix_refusal now = {fix->site_key, fix->accepted, fix->site_was_right, fix->site_is_deliberate, false};
+    gg__fix_refusal *known = gg__fix_refusal_of(fix, now.key);
     if (known) {
         now.asked = known->asked;
         *known = now;
@@ -244,8 +200,7 @@ static void give_up_site(gg_fix *fix) {
     fix->site_key = GG_STR_NULL;
 }
 
-/* The row of a candidate of `f` that is to be judged. */
-static void note_repair(gg_fix *fix, const file *f, const gg_site *site, const gg_rule *rule, const gg_edits *edits) {
+void gg__fix_note(gg_fix *fix, const gg__fix_file *f, const gg_site *site, const gg_rule *rule, const gg_edits *edits) {
     gg_edit *copy = GG_ARENA_ARRAY(fix->arena, gg_edit, edits->list.len);
     for (size_t i = 0; i < edits->list.len; i++)
         copy[i] = (gg_edit){edits->list.items[i].span, gg_arena_str(fix->arena, edits->list.items[i].text)};
@@ -264,7 +219,7 @@ static void note_repair(gg_fix *fix, const file *f, const gg_site *site, const g
 
 /* The next rule's edits for the site, as a repair to be judged; false when the rule did not apply after all. */
 static bool prepare(gg_fix *fix, const gg_site *site, const gg_rule *rule, bool *out_copies) {
-    const file *f = file_at(fix, site->file);
+    const gg__fix_file *f = gg__fix_find_file(fix, site->file);
     gg_rule_input in = {f->tree, site, site->span};
     gg_edits edits = {0};
     gg_error err = {0};
@@ -274,14 +229,14 @@ static bool prepare(gg_fix *fix, const gg_site *site, const gg_rule *rule, bool 
         gg_text_unref(&fix->edited);
         ready = false;
     }
-    if (ready) note_repair(fix, f, site, rule, &edits);
+    if (ready) gg__fix_note(fix, f, site, rule, &edits);
     *out_copies = edits.copies;
     gg_edits_clear(&edits);
     return ready;
 }
 
-static void verify(const gg_fix *fix, gg_safety safety, bool copies, const gg_rule *rule, gg_fix_action *out) {
-    const file *f = &fix->files.items[fix->edited_file];
+void gg__fix_verify(const gg_fix *fix, gg_safety safety, bool copies, const gg_rule *rule, gg_fix_action *out) {
+    const gg__fix_file *f = &fix->files.items[fix->edited_file];
     *out = (gg_fix_action){.step = GG_FIX_VERIFY,
                            .file = f->seen.path,
                            .original = f->text,
@@ -294,9 +249,8 @@ static void verify(const gg_fix *fix, gg_safety safety, bool copies, const gg_ru
         if (fix->classes & 1U << c) out->also[out->also_count++] = gg_str_from(gg_safety_name(c));
 }
 
-/* The next candidate of a rule; false when no rule has one. */
-static bool next_of_rules(gg_fix *fix, gg_fix_action *out) {
-    while (fix->repairs.len < MAX_REPAIRS) {
+bool gg__fix_next_of_rules(gg_fix *fix, gg_fix_action *out) {
+    while (fix->repairs.len < GG_FIX_REPAIRS) {
         const gg_site *site = current_site(fix);
         if (site == NULL) site = choose_site(fix, false);
         if (site == NULL) site = choose_site(fix, true);
@@ -305,7 +259,7 @@ static bool next_of_rules(gg_fix *fix, gg_fix_action *out) {
             const gg_rule *rule = fix->offers[fix->next_offer++];
             bool copies;
             if (!prepare(fix, site, rule, &copies)) continue;
-            verify(fix, rule->safety, copies, rule, out);
+            gg__fix_verify(fix, rule->safety, copies, rule, out);
             return true;
         }
         give_up_site(fix);
@@ -313,15 +267,14 @@ static bool next_of_rules(gg_fix *fix, gg_fix_action *out) {
     return false;
 }
 
-/* The candidate becomes the file's text, and what was measured of it the entries. */
-static int adopt(gg_fix *fix, size_t file_index, const gg_text *edited, const gg_verdict *verdict, gg_safety safety,
-                 gg_error *err) {
+int gg__fix_adopt(gg_fix *fix, size_t file_index, const gg_text *edited, const gg_verdict *verdict, gg_safety safety,
+                  gg_error *err) {
     gg_entry *after = GG_ARENA_ARRAY(fix->arena, gg_entry, verdict->entry_count);
     for (size_t i = 0; i < verdict->entry_count; i++) after[i] = verdict->entries[i].after;
     fix->after = after;
     fix->after_count = verdict->entry_count;
     fix->accepted++;
-    file *f = &fix->files.items[file_index];
+    gg__fix_file *f = &fix->files.items[file_index];
     gg_text *text = gg_text_ref(edited);
     gg_tree_unref(&f->tree);
     gg_text_unref(&f->text);
@@ -329,83 +282,6 @@ static int adopt(gg_fix *fix, size_t file_index, const gg_text *edited, const gg
     fix->site_key = GG_STR_NULL;
     fix->classes |= 1U << safety;
     return derive_sites(fix, err);
-}
-
-/* ---- the second source ------------------------------------------------------------------------------------------------- */
-
-/* What its candidates may waive: it makes no promise that a rule's author thought about. */
-static gg_safety source_safety(const gg_fix *fix) {
-    return fix->max_safety < GG_SAFETY_NUMERIC ? fix->max_safety : GG_SAFETY_NUMERIC;
-}
-
-/* May it be asked about the site?  No rule mends it, and it was not asked before. */
-static bool is_left(gg_fix *fix, size_t index) {
-    const gg_site *site = &fix->sites.items[index];
-    if (file_at(fix, site->file) == NULL || (fix->wants && !fix->wants(fix->wants_data, site))) return false;
-    const refusal *refused = refusal_of(fix, key_of(fix, index));
-    return refused && !refused->asked && !refused->deliberate;
-}
-
-/* Takes the sites that are left of the first one's file to the source.  false: none is. */
-static bool begin_questions(gg_fix *fix) {
-    size_t n = fix->sites.len, count = 0;
-    const gg_site **left = gg_calloc(n + 1, sizeof(gg_site *));
-    refusal **rows = gg_calloc(n + 1, sizeof(refusal *));
-    bool *taken = gg_calloc(n + 1, sizeof(bool));
-    for (size_t i = 0; i < n; i++) {
-        const gg_site *site = &fix->sites.items[i];
-        if (!is_left(fix, i) || (count && !gg_str_equal(site->file, left[0]->file))) continue;
-        rows[count] = refusal_of(fix, key_of(fix, i));
-        left[count++] = site;
-    }
-    if (count) {
-        const file *f = file_at(fix, left[0]->file);
-        fix->asking = fix->source.begin(fix->source.data, f->tree, left, count, taken);
-        fix->asked_file = (size_t)(f - fix->files.items);
-        fix->asked_site = left[0];
-        rows[0]->asked = true;
-        for (size_t i = 0; i < count && fix->asking; i++) rows[i]->asked = rows[i]->asked || taken[i];
-    }
-    gg_free(taken);
-    gg_free(rows);
-    gg_free(left);
-    return count > 0;
-}
-
-static int next_of_source(gg_fix *fix, gg_fix_action *out, gg_error *err) {
-    for (;;) {
-        while (!fix->asking)
-            if (!begin_questions(fix)) return 0;
-        gg_fix_offer offer = {.step = GG_FIX_DONE};
-        int error = fix->source.next(fix->source.data, &offer, err);
-        if (error) return error;
-        const file *f = &fix->files.items[fix->asked_file];
-        if (offer.step == GG_FIX_ASK && fix->questions < MAX_QUESTIONS) {
-            fix->questions++;
-            fix->awaits_answer = true;
-            *out = (gg_fix_action){
-                .step = GG_FIX_ASK, .file = f->seen.path, .original = f->text, .request = offer.request};
-            return 0;
-        }
-        if (offer.step == GG_FIX_VERIFY && fix->repairs.len < MAX_REPAIRS) {
-            fix->edited = gg_text_ref(offer.edited);
-            note_repair(fix, f, fix->asked_site, NULL, offer.edits);
-            verify(fix, source_safety(fix), false, NULL, out);
-            return 0;
-        }
-        fix->asking = false;
-        if (offer.step != GG_FIX_DONE) return 0; /* no more of them */
-        if (offer.edited == NULL || offer.verdict == NULL || !offer.verdict->accepted) continue;
-        fix->foreign = true;
-        error = adopt(fix, fix->asked_file, offer.edited, offer.verdict, source_safety(fix), err);
-        if (error || next_of_rules(fix, out)) return error;
-    }
-}
-
-int gg_fix_answered(gg_fix *fix, const struct gg_llm_reply *reply, gg_str failure, gg_error *err) {
-    if (!fix->awaits_answer) return gg_fail(err, GG_EINTERNAL, "no question is out");
-    fix->awaits_answer = false;
-    return fix->source.answered(fix->source.data, reply, failure, err);
 }
 
 int gg_fix_next(gg_fix *fix, gg_fix_action *out, gg_error *err) {
@@ -416,8 +292,8 @@ int gg_fix_next(gg_fix *fix, gg_fix_action *out, gg_error *err) {
         out->step = GG_FIX_CAPTURE;
         return 0;
     }
-    if (!fix->asking && next_of_rules(fix, out)) return 0;
-    return fix->source.begin ? next_of_source(fix, out, err) : 0;
+    if (!fix->asking && gg__fix_next_of_rules(fix, out)) return 0;
+    return fix->source.begin ? gg__fix_next_of_source(fix, out, err) : 0;
 }
 
 int gg_fix_captured(gg_fix *fix, json_t *const *entries, size_t count, gg_error *err) {
@@ -456,7 +332,7 @@ int gg_fix_verified(gg_fix *fix, const json_t *verdict, gg_str failure, gg_error
     if (fix->asking)
         error = fix->source.verified(fix->source.data, judged, err);
     else if (judged->accepted)
-        error = adopt(fix, fix->edited_file, edited, judged, repair->rule->safety, err);
+        error = gg__fix_adopt(fix, fix->edited_file, edited, judged, repair->rule->safety, err);
     else
         fix->site_was_right = fix->site_was_right || gg_str_is(judged->outputs, "identical");
     gg_text_unref(&edited);

@@ -7,7 +7,7 @@ struct gg_glue {
     uint64_t revision; /* of the text that the edits are for */
     size_t site;
     const gg_rule *rule;
-    void (*done)(void *data, const gg_glue_result *result);
+    gg_glue_done done;
     void *data;
     gg_parse_input parse;
     gg_findings *findings;
@@ -136,8 +136,8 @@ static void on_progress_cancel(void *data) {
     gg_glue_cancel(data);
 }
 
-gg_glue *gg_glue_start(gg_document *document, size_t site, const gg_rule *rule,
-                       void (*done)(void *data, const gg_glue_result *result), void *data, gg_error *err) {
+gg_glue *gg_glue_start(gg_document *document, size_t site, const gg_rule *rule, gg_glue_done done, void *data,
+                       gg_error *err) {
     gg_session *session = document->session;
     if (!session->settings.trusted || document->path == NULL || document->findings == NULL ||
         site >= document->findings->sites.len) {
@@ -182,8 +182,7 @@ static size_t site_offered(const gg_document *document, gg_str id, gg_span span)
     return SIZE_MAX;
 }
 
-gg_glue *gg_glue_start_from(gg_session *session, const json_t *action,
-                            void (*done)(void *data, const gg_glue_result *result), void *data, gg_error *err) {
+gg_glue *gg_glue_start_from(gg_session *session, const json_t *action, gg_glue_done done, void *data, gg_error *err) {
     const char *uri = json_string_value(json_object_get(action, "uri")),
                *code = json_string_value(json_object_get(action, "rule")),
                *site = json_string_value(json_object_get(action, "site"));

@@ -240,8 +240,7 @@ static void on_progress_cancel(void *data) {
 }
 
 /* `unasked`: as an editor does on save. */
-gg_glue_all *gg__glue_start(gg_document *document, bool unasked, void (*done)(void *data, const gg_glue_result *result),
-                            void *data, gg_error *err) {
+gg_glue_all *gg__glue_start(gg_document *document, bool unasked, gg_glue_done done, void *data, gg_error *err) {
     gg_session *session = document->session;
     if (!session->settings.trusted) {
         gg_fail(err, GG_EFAILED,
@@ -273,8 +272,7 @@ gg_glue_all *gg__glue_start(gg_document *document, bool unasked, void (*done)(vo
     return all;
 }
 
-gg_glue_all *gg_bench_start(gg_session *session, const json_t *argument,
-                            void (*done)(void *data, const gg_glue_result *result), void *data, gg_error *err) {
+gg_glue_all *gg_bench_start(gg_session *session, const json_t *argument, gg_glue_done done, void *data, gg_error *err) {
     gg_glue_all *all = gg_glue_all_start(session, argument, done, data, err);
     if (all) all->bench = json_array(); /* nothing is asked before a turn of the loop */
     return all;
@@ -284,8 +282,8 @@ json_t *gg_fix_all_offer(const gg_document *document) {
     return json_pack("{s:b, s:s, s:I}", "fixAll", 1, "uri", document->uri, "revision", (json_int_t)document->revision);
 }
 
-gg_glue_all *gg_glue_all_start(gg_session *session, const json_t *argument,
-                               void (*done)(void *data, const gg_glue_result *result), void *data, gg_error *err) {
+gg_glue_all *gg_glue_all_start(gg_session *session, const json_t *argument, gg_glue_done done, void *data,
+                               gg_error *err) {
     const char *uri = json_string_value(json_is_string(argument) ? argument : json_object_get(argument, "uri"));
     gg_document *document = uri ? gg_document_find(session, gg_str_from(uri)) : NULL;
     const json_t *revision = json_object_get(argument, "revision");

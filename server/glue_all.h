@@ -30,7 +30,7 @@ struct gg_glue_all {
     gg_options *options;
     gg_text *text;
     gg_fix *fix;
-    void (*done)(void *data, const gg_glue_result *result);
+    gg_glue_done done;
     void *data;
     /* what the worker said of the last step, until the next */
     json_t *entries, *verdict;
@@ -52,8 +52,7 @@ gg_document *gg__glued_document(gg_glue_all *all); /* NULL: it is another text b
 void gg__glue_finish(gg_glue_all *all, int error, const char *message);
 void gg__glue_go_on(gg_glue_all *all); /* what is known is told to the repair session, in a job */
 /* It begins with gg__glue_go_on. */
-gg_glue_all *gg__glue_start(gg_document *document, bool unasked, void (*done)(void *data, const gg_glue_result *result),
-                            void *data, gg_error *err);
+gg_glue_all *gg__glue_start(gg_document *document, bool unasked, gg_glue_done done, void *data, gg_error *err);
 
 /* ---- glue_model.c ------------------------------------------------------------------------------------------------------------------ */
 void gg__model_begin(gg_glue_all *all);              /* in the first job: reads what was learnt */

@@ -126,8 +126,8 @@ static char *outermost(const char *enclosing) {
     return gg_str_dup((gg_str){enclosing, strcspn(enclosing, ".")});
 }
 
-gg_glue_all *gg_glue_model_start(gg_session *session, const json_t *argument, bool only_shown,
-                                 void (*done)(void *data, const gg_glue_result *result), void *data, gg_error *err) {
+static gg_glue_all *start(gg_session *session, const json_t *argument, bool only_shown, gg_glue_done done, void *data,
+                          gg_error *err) {
     const char *uri = json_string_value(json_object_get(argument, "uri")),
                *enclosing = json_string_value(json_object_get(argument, "enclosing"));
     const json_t *revision = json_object_get(argument, "revision");
@@ -162,6 +162,16 @@ gg_glue_all *gg_glue_model_start(gg_session *session, const json_t *argument, bo
     if (known) gg_endpoint_clear(&endpoint);
     gg__glue_go_on(all);
     return all;
+}
+
+gg_glue_all *gg_glue_model_start(gg_session *session, const json_t *argument, gg_glue_done done, void *data,
+                                 gg_error *err) {
+    return start(session, argument, false, done, data, err);
+}
+
+gg_glue_all *gg_prompt_start(gg_session *session, const json_t *argument, gg_glue_done done, void *data,
+                             gg_error *err) {
+    return start(session, argument, true, done, data, err);
 }
 
 void gg_session_keep_log(gg_session *session, gg_buf *log_take) {

@@ -212,16 +212,16 @@ typedef struct gg_glue_result {
     gg_document *document;
     const gg_edits *edits; /* when no error; spans in the document's text */
     gg_str summary;
-    gg_str shown;        /* of gg_glue_model_start: the question; borrowed */
+    gg_str shown;        /* of gg_prompt_start: the question; borrowed */
     const json_t *bench; /* of gg_bench_start: docs/json.md's `bench`; borrowed */
 } gg_glue_result;
+typedef void (*gg_glue_done)(void *data, const gg_glue_result *result);
 typedef struct gg_glue gg_glue;
 /* Verifies a rule's edits for a site; done is called once, from a later turn. NULL with err when it cannot begin. */
-gg_glue *gg_glue_start(gg_document *document, size_t site, const gg_rule *rule,
-                       void (*done)(void *data, const gg_glue_result *result), void *data, gg_error *err);
+gg_glue *gg_glue_start(gg_document *document, size_t site, const gg_rule *rule, gg_glue_done done, void *data,
+                       gg_error *err);
 /* As above, from a code action's data, as gg_glue_offer made it. */
-gg_glue *gg_glue_start_from(gg_session *session, const json_t *action,
-                            void (*done)(void *data, const gg_glue_result *result), void *data, gg_error *err);
+gg_glue *gg_glue_start_from(gg_session *session, const json_t *action, gg_glue_done done, void *data, gg_error *err);
 json_t *gg_glue_offer(const gg_document *document, size_t site, const gg_rule *rule);
 void gg_glue_cancel(gg_glue *glue);                /* its done follows */
 bool gg_edits_move_unknown(const gg_edits *edits); /* U+FFFD, which may stand for what no editor can send */
@@ -230,17 +230,18 @@ bool gg_edits_move_unknown(const gg_edits *edits); /* U+FFFD, which may stand fo
 typedef struct gg_glue_all gg_glue_all;
 /* Of a command's argument: a URI, or what gg_fix_all_offer made.  Of the latter, nothing deliberate is undone, and repairs are exact unless a
  * setting says more: editors do it unasked, on save. */
-gg_glue_all *gg_glue_all_start(gg_session *session, const json_t *argument,
-                               void (*done)(void *data, const gg_glue_result *result), void *data, gg_error *err);
+gg_glue_all *gg_glue_all_start(gg_session *session, const json_t *argument, gg_glue_done done, void *data,
+                               gg_error *err);
 /* The same, with the edits not to be applied but timed; of a URI. */
-gg_glue_all *gg_bench_start(gg_session *session, const json_t *argument,
-                            void (*done)(void *data, const gg_glue_result *result), void *data, gg_error *err);
+gg_glue_all *gg_bench_start(gg_session *session, const json_t *argument, gg_glue_done done, void *data, gg_error *err);
 json_t *gg_fix_all_offer(const gg_document *document);
 void gg_glue_all_cancel(gg_glue_all *all); /* its done follows */
 /* ---- glue_model.c: the breaks of one class or function, by rules and then by the language model that is configured ---- */
-/* Of a command's argument, as gg_glue_model_offer made it.  `only_shown`: nothing is sent, the result has the first question. */
-gg_glue_all *gg_glue_model_start(gg_session *session, const json_t *argument, bool only_shown,
-                                 void (*done)(void *data, const gg_glue_result *result), void *data, gg_error *err);
+/* Of a command's argument, as gg_glue_model_offer made it. */
+gg_glue_all *gg_glue_model_start(gg_session *session, const json_t *argument, gg_glue_done done, void *data,
+                                 gg_error *err);
+/* The same, but nothing is sent: the result has the first question. */
+gg_glue_all *gg_prompt_start(gg_session *session, const json_t *argument, gg_glue_done done, void *data, gg_error *err);
 json_t *gg_glue_model_offer(const gg_document *document, size_t site);
 void gg_session_keep_log(gg_session *session,
                          gg_buf *log_take); /* "Show repair log": of the last time a model was asked */

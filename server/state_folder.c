@@ -34,20 +34,23 @@ bool gg_state_folder_make(const char *root, const char *below) {
     return true;
 }
 
-bool gg_state_file_replace(const char *path, gg_str bytes) {
+int gg_state_file_replace(const char *path, gg_str bytes, unsigned mode) {
     char temporary[PATH_MAX];
-    if (snprintf(temporary, sizeof(temporary), "%s.XXXXXX", path) >= (int)sizeof(temporary)) return false;
-    int fd = mkstemp(temporary);
-    if (fd < 0) return false;
-    bool written = true;
+    if (snprintf(temporary, sizeof(temporary), "%s.graphglue-XXXXXX", path) >= (int)sizeof(temporary))
+        return ENAMETOOLONG;
+    int fd = mkostemp(temporary, O_CLOEXEC);
+    if (fd < 0) return errno;
+    bool written = fchmod(fd, mode) == 0;
     for (size_t at = 0; written && at < bytes.len;) {
         ssize_t n = write(fd, bytes.ptr + at, bytes.len - at);
         written = n > 0;
         at += written ? (size_t)n : 0;
     }
-    written = close(fd) == 0 && written && rename(temporary, path) == 0;
-    if (!written) unlink(temporary);
-    return written;
+    int error = written && fsync(fd) == 0 ? 0 : errno ? errno : EIO;
+    if (close(fd) != 0 && error == 0) error = errno;
+    if (error == 0 && rename(temporary, path) != 0) error = errno;
+    if (error) unlink(temporary);
+    return error;
 }
 
 typedef struct aged {

@@ -118,6 +118,7 @@ int gg_cli_read_stdin(gg_text **out, gg_error *err) GG_MUST_USE;
 int gg_cli_scan(gg_cli_args *args);
 
 int gg_cli_doctor_model(const gg_cli_args *args); /* doctor --model (doctor_model.c); an exit code */
+void gg_cli_line(const char *name, const char *format, ...) GG_PRINTF(2, 3); /* a line of a doctor's report */
 
 /* ---- fix's JSON (fix_json.c) --------------------------------------------------------------------------------------------------- */
 json_t *gg_cli_repairs_json(const gg_fix *fix); /* what was tried; NULL: nothing */

@@ -7,8 +7,7 @@
 
 #include "server/cli/cli.h"
 
-static void line(const char *name, const char *format, ...) GG_PRINTF(2, 3);
-static void line(const char *name, const char *format, ...) {
+void gg_cli_line(const char *name, const char *format, ...) {
     const gg_cli_style *style = gg_cli_style_for(stdout);
     printf("%s%-16s%s", style->bold, name, style->reset);
     va_list args;
@@ -29,20 +28,20 @@ static void show_cuda(const json_t *cuda) {
     size_t index;
     json_t *device;
     if (json_array_size(devices) == 0)
-        line("CUDA", "no CUDA device%s%s%s", error ? " (" : "", error ? error : "", error ? ")" : "");
+        gg_cli_line("CUDA", "no CUDA device%s%s%s", error ? " (" : "", error ? error : "", error ? ")" : "");
     json_array_foreach(devices, index, device) {
         const char *name = json_string_value(json_object_get(device, "name"));
         const char *failed = json_string_value(json_object_get(device, "error"));
         if (error || failed) {
-            line("CUDA", "%s, cannot be used: %s", name, error ? error : failed);
+            gg_cli_line("CUDA", "%s, cannot be used: %s", name, error ? error : failed);
             continue;
         }
         const json_t *free_bytes = json_object_get(device, "free_bytes");
         char free_words[32] = "";
         if (json_is_integer(free_bytes))
             snprintf(free_words, sizeof(free_words), " (%.1f free)", gib(json_integer_value(free_bytes)));
-        line("CUDA", "%s, %.1f GiB%s, runtime %s", name,
-             gib(json_integer_value(json_object_get(device, "total_bytes"))), free_words, runtime);
+        gg_cli_line("CUDA", "%s, %.1f GiB%s, runtime %s", name,
+                    gib(json_integer_value(json_object_get(device, "total_bytes"))), free_words, runtime);
     }
 }
 
@@ -62,7 +61,7 @@ static void show_sandbox(const json_t *sandbox) {
             length +=
                 (size_t)snprintf(text + length, sizeof(text) - length, "%s%s", length ? ", " : "", needed[i].words);
     if (length > 0) {
-        line("sandbox", "model-written code is not run: nothing keeps it from %s", text);
+        gg_cli_line("sandbox", "model-written code is not run: nothing keeps it from %s", text);
         return;
     }
     json_array_foreach(json_object_get(sandbox, "how"), index, how) {
@@ -70,8 +69,8 @@ static void show_sandbox(const json_t *sandbox) {
         if (name && length + strlen(name) + 3 < sizeof(text))
             length += (size_t)snprintf(text + length, sizeof(text) - length, "%s%s", length ? ", " : "", name);
     }
-    line("sandbox", "%s%s", text,
-         json_is_true(json_object_get(sandbox, "reads")) ? "" : "; does not keep it from reading files");
+    gg_cli_line("sandbox", "%s%s", text,
+                json_is_true(json_object_get(sandbox, "reads")) ? "" : "; does not keep it from reading files");
 }
 
 /* The other interpreters in reach, and whether torch lies beside them: often the wrong one was chosen. */
@@ -80,34 +79,34 @@ static void show_others(const gg_python_list *found, const gg_python_choice *cho
     for (size_t i = 0; i < found->len; i++) {
         const gg_python_choice *p = &found->items[i];
         if (strcmp(p->path, chosen->path) == 0) continue;
-        line("also found", "%s (%s)%s%s", p->path, p->why, p->torch[0] ? ", torch " : ", no torch", p->torch);
+        gg_cli_line("also found", "%s (%s)%s%s", p->path, p->why, p->torch[0] ? ", torch " : ", no torch", p->torch);
         if (!has_torch && p->torch[0] && better == NULL) better = p;
     }
     if (better)
-        line("try", "graphglue-lsp doctor --python %s    (and the setting graphglue.python in the editor)",
-             better->path);
+        gg_cli_line("try", "graphglue-lsp doctor --python %s    (and the setting graphglue.python in the editor)",
+                    better->path);
 }
 
 static void show(gg_cli_run *run, const gg_python_list *found, double seconds) {
     const gg_worker_info *info = gg_cli_run_info(run);
     const gg_python_choice *python = gg_cli_run_python(run);
-    line("interpreter", "%s", python->path);
-    line("chosen by", "%s", python->why);
+    gg_cli_line("interpreter", "%s", python->path);
+    gg_cli_line("chosen by", "%s", python->why);
     if (info->python_version)
-        line("Python", "%s, %s", info->python_version,
-             info->mode && strcmp(info->mode, "embedded") == 0 ? "embedded (shared libpython)" : "executed");
+        gg_cli_line("Python", "%s, %s", info->python_version,
+                    info->mode && strcmp(info->mode, "embedded") == 0 ? "embedded (shared libpython)" : "executed");
     if (info->torch)
-        line("torch", "%s, ready in %.1f s", info->torch, seconds);
+        gg_cli_line("torch", "%s, ready in %.1f s", info->torch, seconds);
     else
-        line("torch", "missing: %s",
-             info->torch_error ? info->torch_error
-             : info->error     ? info->error
-                               : "the worker did not start");
-    if (info->registry_path) line("break registry", "%s", info->registry_path);
+        gg_cli_line("torch", "missing: %s",
+                    info->torch_error ? info->torch_error
+                    : info->error     ? info->error
+                                      : "the worker did not start");
+    if (info->registry_path) gg_cli_line("break registry", "%s", info->registry_path);
     if (info->cuda) show_cuda(info->cuda);
     if (info->sandbox) show_sandbox(info->sandbox);
     show_others(found, python, info->torch != NULL);
-    line("result", "%s", info->torch ? "captures can run" : "captures cannot run; see above");
+    gg_cli_line("result", "%s", info->torch ? "captures can run" : "captures cannot run; see above");
 }
 
 static json_t *as_json(gg_cli_run *run, const gg_python_list *found, double seconds) {

@@ -41,35 +41,24 @@ static void ask(trial *t) {
     if (uv_loop_close(&loop) != 0) gg_log(GG_LOG_ERROR, "the loop was not empty");
 }
 
-static void line(const char *name, const char *format, ...) GG_PRINTF(2, 3);
-static void line(const char *name, const char *format, ...) {
-    const gg_cli_style *style = gg_cli_style_for(stdout);
-    printf("%s%-16s%s", style->bold, name, style->reset);
-    va_list args;
-    va_start(args, format);
-    vprintf(format, args);
-    va_end(args);
-    putchar('\n');
-}
-
 static void show(const trial *t) {
     const gg_exchange_end *end = &t->end;
     if (t->asked) {
-        line("model", "%s", t->endpoint.model);
-        line("endpoint", "%s, from %s", t->endpoint.shown, t->endpoint.from);
-        line("API", "%s", t->endpoint.api->name);
-        line("key", "%s", t->key);
+        gg_cli_line("model", "%s", t->endpoint.model);
+        gg_cli_line("endpoint", "%s, from %s", t->endpoint.shown, t->endpoint.from);
+        gg_cli_line("API", "%s", t->endpoint.api->name);
+        gg_cli_line("key", "%s", t->key);
     }
     if (end->error.code) {
-        line("problem", "%s", end->error.message);
-        line("result", "%s", t->asked ? "the model cannot be used; see above" : "there is no model to ask");
+        gg_cli_line("problem", "%s", end->error.message);
+        gg_cli_line("result", "%s", t->asked ? "the model cannot be used; see above" : "there is no model to ask");
         return;
     }
     char cost[32] = "";
     if (end->cost >= 0) snprintf(cost, sizeof(cost), ", cost %.6g", end->cost);
-    line("answer", "in %.2f s, %llu tokens read, %llu written%s", (double)end->took_ms / 1e3,
-         (unsigned long long)end->reply.input_tokens, (unsigned long long)end->reply.output_tokens, cost);
-    line("result", "the model answers");
+    gg_cli_line("answer", "in %.2f s, %llu tokens read, %llu written%s", (double)end->took_ms / 1e3,
+                (unsigned long long)end->reply.input_tokens, (unsigned long long)end->reply.output_tokens, cost);
+    gg_cli_line("result", "the model answers");
 }
 
 static json_t *as_json(const trial *t) {

@@ -31,23 +31,6 @@ int gg_cli_make_folder(const char *path, gg_error *err) {
 }
 
 int gg_cli_write_file(const char *path, gg_str bytes, unsigned mode, gg_error *err) {
-    gg_buf temporary;
-    gg_buf_init(&temporary, 8192);
-    gg_buf_printf(&temporary, "%s.graphglue-XXXXXX", path);
-    int fd = temporary.overflow ? -1 : mkstemp(temporary.ptr), error = 0;
-    bool written = fd >= 0 && fchmod(fd, mode) == 0;
-    for (size_t at = 0; written && at < bytes.len;) {
-        ssize_t n = write(fd, bytes.ptr + at, bytes.len - at);
-        written = n > 0;
-        at += written ? (size_t)n : 0;
-    }
-    written = written && fsync(fd) == 0;
-    if (fd >= 0) written = close(fd) == 0 && written;
-    if (written && rename(temporary.ptr, path) != 0) written = false;
-    if (!written) {
-        error = gg_fail(err, GG_EIO, "%s could not be written; it is as it was", path);
-        if (fd >= 0) unlink(temporary.ptr);
-    }
-    gg_buf_clear(&temporary);
-    return error;
+    int error = gg_state_file_replace(path, bytes, mode);
+    return error ? gg_fail(err, GG_EIO, "%s could not be written (%s); it is as it was", path, strerror(error)) : 0;
 }

@@ -54,7 +54,7 @@ void gg_explanation_keep(const char *root, const char *model, const gg_tree *tre
     json_t *record = json_pack("{s:s, s:s%, s:s%}", "model", model, "id", site->id.ptr, site->id.len, "explanation",
                                text.ptr, text.len);
     char *bytes = record ? json_dumps(record, JSON_COMPACT) : NULL;
-    if (bytes) gg_state_file_replace(path, gg_str_from(bytes));
+    if (bytes) gg_state_file_replace(path, gg_str_from(bytes), 0600);
     *strrchr(path, '/') = '\0';
     gg_state_folder_trim(path, MAX_RECORDS);
     free(bytes);

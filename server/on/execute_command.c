@@ -1,5 +1,4 @@
-/* workspace/executeCommand: capture a file, glue a site (for clients that cannot resolve edits) or all of a file, time that, write inputs,
- * status.  Loop thread only. */
+/* workspace/executeCommand: a row for each command.  Loop thread only. */
 #include "server/on/on.h"
 
 typedef struct gluing {
@@ -129,24 +128,6 @@ static void on_all_cancel(gg_call *call) {
     gg_glue_all_cancel(g->glue);
 }
 
-static void glue_all(gg_session *session, gg_call *call, const json_t *argument, bool time_it) {
-    gg_error err = {0};
-    gluing_all *g = gg_calloc(1, sizeof(gluing_all));
-    *g = (gluing_all){.session = session, .call = call, .quiet = json_is_object(argument)};
-    call->work = g;
-    g->glue = time_it ? gg_bench_start(session, argument, on_timed, g, &err)
-                      : gg_glue_all_start(session, argument, on_glued_all, g, &err);
-    if (g->glue) {
-        call->on_cancel = on_all_cancel;
-        return;
-    }
-    gg_free(g);
-    if (err.code == GG_EPARAMS)
-        gg_call_fail(call, err.code, "%s", err.message);
-    else
-        gg_glue_refuse(call, err.code, err.message);
-}
-
 static void on_shown(void *data, const gg_glue_result *result) {
     gluing_all *g = data;
     gg_call *call = g->call;
@@ -159,12 +140,15 @@ static void on_shown(void *data, const gg_glue_result *result) {
                            json_pack("{s:s%}", "text", result->shown.len ? result->shown.ptr : "", result->shown.len));
 }
 
-static void ask_model(gg_session *session, gg_call *call, const json_t *argument, bool only_shown) {
+typedef gg_glue_all *starter(gg_session *session, const json_t *argument, gg_glue_done done, void *data, gg_error *err);
+
+static void start_all(gg_session *session, gg_call *call, const json_t *argument, starter *start, gg_glue_done done,
+                      bool quiet, bool model) {
     gg_error err = {0};
     gluing_all *g = gg_calloc(1, sizeof(gluing_all));
-    *g = (gluing_all){.session = session, .call = call, .model = true};
+    *g = (gluing_all){.session = session, .call = call, .quiet = quiet, .model = model};
     call->work = g;
-    g->glue = gg_glue_model_start(session, argument, only_shown, only_shown ? on_shown : on_glued_all, g, &err);
+    g->glue = start(session, argument, done, g, &err);
     if (g->glue) {
         call->on_cancel = on_all_cancel;
         return;
@@ -174,6 +158,22 @@ static void ask_model(gg_session *session, gg_call *call, const json_t *argument
         gg_call_fail(call, err.code, "%s", err.message);
     else
         gg_glue_refuse(call, err.code, err.message);
+}
+
+static void glue_all(gg_session *session, gg_call *call, const json_t *argument) {
+    start_all(session, call, argument, gg_glue_all_start, on_glued_all, json_is_object(argument), false);
+}
+
+static void bench(gg_session *session, gg_call *call, const json_t *argument) {
+    start_all(session, call, argument, gg_bench_start, on_timed, false, false);
+}
+
+static void ask_model(gg_session *session, gg_call *call, const json_t *argument) {
+    start_all(session, call, argument, gg_glue_model_start, on_glued_all, false, true);
+}
+
+static void show_prompt(gg_session *session, gg_call *call, const json_t *argument) {
+    start_all(session, call, argument, gg_prompt_start, on_shown, false, true);
 }
 
 static void on_written(void *data, const gg_written_inputs *result) {
@@ -235,32 +235,40 @@ static void capture(gg_session *session, gg_call *call, const json_t *argument) 
     }
 }
 
+static void show_repair_log(gg_session *session, gg_call *call, const json_t *argument) {
+    (void)argument;
+    gg_call_reply_take(
+        call, json_pack("{s:s}", "text", session->repair_log ? session->repair_log : "No model was asked yet.\n"));
+}
+
+static void status(gg_session *session, gg_call *call, const json_t *argument) {
+    (void)argument;
+    gg_call_reply_take(call, gg_status_json(session));
+}
+
+static const struct command {
+    const char *name;
+    void (*run)(gg_session *session, gg_call *call, const json_t *argument); /* the first one; NULL: there is none */
+} commands[] = {
+    {"graphglue.bench", bench},
+    {"graphglue.capture", capture},
+    {"graphglue.explain", gg_explain_with_model},
+    {"graphglue.glue", glue},
+    {"graphglue.glueAll", glue_all},
+    {"graphglue.glueWithModel", ask_model},
+    {"graphglue.showGraph", gg_show_graphs},
+    {"graphglue.showPrompt", show_prompt},
+    {"graphglue.showRepairLog", show_repair_log},
+    {"graphglue.status", status},
+    {"graphglue.writeInputs", write_inputs},
+};
+
 GG_HANDLER(gg_on_execute_command) {
     const gg_lsp_execute_command_params *p = params;
-    const json_t *first = p->arguments.len ? p->arguments.items[0] : NULL;
-    if (gg_str_is(p->command, "graphglue.glue"))
-        glue(session, call, first);
-    else if (gg_str_is(p->command, "graphglue.glueAll"))
-        glue_all(session, call, first, false);
-    else if (gg_str_is(p->command, "graphglue.bench"))
-        glue_all(session, call, first, true);
-    else if (gg_str_is(p->command, "graphglue.capture"))
-        capture(session, call, first);
-    else if (gg_str_is(p->command, "graphglue.writeInputs"))
-        write_inputs(session, call, first);
-    else if (gg_str_is(p->command, "graphglue.glueWithModel"))
-        ask_model(session, call, first, false);
-    else if (gg_str_is(p->command, "graphglue.explain"))
-        gg_explain_with_model(session, call, first);
-    else if (gg_str_is(p->command, "graphglue.showPrompt"))
-        ask_model(session, call, first, true);
-    else if (gg_str_is(p->command, "graphglue.showRepairLog"))
-        gg_call_reply_take(
-            call, json_pack("{s:s}", "text", session->repair_log ? session->repair_log : "No model was asked yet.\n"));
-    else if (gg_str_is(p->command, "graphglue.showGraph"))
-        gg_show_graphs(session, call, first);
-    else if (gg_str_is(p->command, "graphglue.status"))
-        gg_call_reply_take(call, gg_status_json(session));
-    else
-        gg_call_fail(call, GG_EPARAMS, "params.command: there is no command '%.*s'", GG_STR_ARG(p->command));
+    for (size_t i = 0; i < GG_COUNT(commands); i++)
+        if (gg_str_is(p->command, commands[i].name)) {
+            commands[i].run(session, call, p->arguments.len ? p->arguments.items[0] : NULL);
+            return;
+        }
+    gg_call_fail(call, GG_EPARAMS, "params.command: there is no command '%.*s'", GG_STR_ARG(p->command));
 }

@@ -1,0 +1,69 @@
+/* The state of a repair session, for fix.c, whose comment tells how it goes, and fix_source.c. */
+#ifndef GG_REPAIR_FIX_H
+#define GG_REPAIR_FIX_H
+
+#include "repair/gg_repair.h"
+
+enum { GG_FIX_REPAIRS = 256, GG_FIX_OFFERS = 8, GG_FIX_QUESTIONS = 256 };
+
+typedef struct gg__fix_refusal { /* a site whose candidates were all refused */
+    gg_str key;
+    size_t accepted; /* repairs accepted by then */
+    bool right;      /* the results of one of them were right: it only did not help */
+    bool deliberate; /* a rule for it was kept out, as what it undoes was written on purpose */
+    bool asked;      /* the second source was */
+} gg__fix_refusal;
+
+typedef struct gg__fix_file { /* `seen` is what others are shown of the rest */
+    gg_fix_file seen;
+    gg_text *original, *begun, *text;
+    gg_tree *tree; /* of the text; NULL: to be parsed */
+} gg__fix_file;
+
+struct gg_fix {
+    gg_arena *arena;             /* lives as long as the session: repairs and verdicts are shown at its end */
+    GG_LIST(gg__fix_file) files; /* the session's own, then covered ones with a site */
+    bool (*covers)(const void *data, gg_str path); /* NULL: no other file */
+    const void *covers_data;
+    gg_safety max_safety;
+    unsigned classes; /* of the accepted repairs, a bit each: what one waived may show only behind a later one */
+    const gg_registry *registry;
+    bool (*wants)(const void *data, const gg_site *site); /* NULL: every one */
+    const void *wants_data;
+    gg_entry *before, *after;
+    size_t before_count, after_count;
+    gg_site_list sites;
+    GG_LIST(gg__fix_refusal) given_up; /* one for each key */
+    size_t accepted;
+    gg_text *edited;    /* the candidate under verification … */
+    size_t edited_file; /* … of this file */
+    const gg_rule *offers[GG_FIX_OFFERS];
+    size_t offer_count, next_offer;
+    gg_str site_key;           /* of the site being mended; empty: none chosen */
+    gg_fix_source source;      /* .begin NULL: there is none */
+    size_t asked_file;         /* of the sites it has taken up */
+    const gg_site *asked_site; /* the first of them */
+    size_t questions;
+    GG_LIST(gg_fix_repair) repairs;
+    GG_LIST(gg_text *) bases; /* references held for repairs */
+    bool keeps_deliberate, captured;
+    bool foreign;                            /* a candidate of the source was adopted */
+    bool site_was_right, site_is_deliberate; /* of the site being mended; see refusal */
+    bool asking, awaits_answer;              /* the source has taken up sites; its question is out */
+};
+
+gg__fix_file *gg__fix_find_file(const gg_fix *fix, gg_str path); /* NULL: the session has none of it */
+bool gg__fix_is_own(const gg_fix *fix, const gg_site *site);     /* it lies in such a file, and is one that is wanted */
+gg_str gg__fix_key_of(gg_fix *fix, size_t site);
+gg__fix_refusal *gg__fix_refusal_of(gg_fix *fix, gg_str key); /* NULL: not given up */
+/* The row of a candidate of `f` that is to be judged; `rule` NULL: a model's. */
+void gg__fix_note(gg_fix *fix, const gg__fix_file *f, const gg_site *site, const gg_rule *rule, const gg_edits *edits);
+void gg__fix_verify(const gg_fix *fix, gg_safety safety, bool copies, const gg_rule *rule, gg_fix_action *out);
+bool gg__fix_next_of_rules(gg_fix *fix, gg_fix_action *out); /* the next candidate of a rule; false: no rule has one */
+/* The candidate becomes the file's text, and what was measured of it the entries. */
+int gg__fix_adopt(gg_fix *fix, size_t file_index, const gg_text *edited, const gg_verdict *verdict, gg_safety safety,
+                  gg_error *err) GG_MUST_USE;
+/* fix_source.c: what the second source wants next, while no rule has anything. */
+int gg__fix_next_of_source(gg_fix *fix, gg_fix_action *out, gg_error *err) GG_MUST_USE;
+
+#endif
