@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes, from server/settings.def, the table of docs/settings.md and the server's settings in VS Code's manifest.
+"""Writes, from server/settings.def, the table of docs/settings.md, the server's settings in VS Code's manifest, and those in Neovim's help.
 
 --check fails when one is not up to date.
 """
@@ -7,6 +7,7 @@
 import json
 import re
 import sys
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,8 @@ SCHEMAS: dict[str, dict[str, Any]] = {
     "SAFETY": {"type": "string"},
     "API": {"type": "string"},
 }
+WIDTH = 78  # of Neovim's help
+HELP_BEGIN, HELP_END = "(made from server/settings.def by tools/gen_settings.py)\n", "(end of what is made)\n"
 BEGIN, END = "<!-- made from server/settings.def by tools/gen_settings.py -->\n", "<!-- end -->\n"
 
 
@@ -119,16 +122,37 @@ def manifest(before: str, settings: list[dict[str, str]]) -> str:
     return json.dumps(out, indent=2, ensure_ascii=False) + "\n"
 
 
+def entry(setting: dict[str, str]) -> str:
+    """One setting as Neovim's help says it: its tag, what it may be, what it does."""
+    key = setting["key"]
+    tag = f"*graphglue-{key}*"
+    value = f"{setting['wants']}; default {setting['default'] or 'none'}"
+    words = [*textwrap.wrap(value, WIDTH - 4), *textwrap.wrap(setting["description"], WIDTH - 4)]
+    return "\n".join([key + tag.rjust(WIDTH - len(key)), *("    " + line for line in words)])
+
+
+def manual(before: str, settings: list[dict[str, str]]) -> str:
+    """Neovim's help with its settings anew; trust is the plugin's own."""
+    head, rest = before.split(HELP_BEGIN)
+    told = "\n\n".join(entry(s) for s in settings if s["scope"] != "START")
+    return f"{head}{HELP_BEGIN}\n{told}\n\n{HELP_END}{rest.split(HELP_END)[1]}"
+
+
 def main() -> int:
     settings = read((ROOT / "server" / "settings.def").read_text(encoding="utf-8"))
     stale = 0
-    for path, make in ((ROOT / "docs" / "settings.md", page), (ROOT / "editors" / "vscode" / "package.json", manifest)):
+    for name, make in (
+        ("docs/settings.md", page),
+        ("editors/vscode/package.json", manifest),
+        ("editors/neovim/doc/graphglue.txt", manual),
+    ):
+        path = ROOT / name
         before = path.read_text(encoding="utf-8")
         after = make(before, settings)
         if "--check" not in sys.argv[1:]:
             path.write_text(after, encoding="utf-8")
         elif before != after:
-            print(f"{path.relative_to(ROOT)} is not what tools/gen_settings.py writes: run it")
+            print(f"{name} is not what tools/gen_settings.py writes: run it")
             stale = 1
     return stale
 
