@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <uv.h>
 
 enum { MAX_PARENTS = 32, MAX_ENVIRONMENTS = 32, VERSION_FILE_BYTES = 4096 };
 
@@ -163,6 +164,17 @@ static void parent_environment(gg_python_list *out, const char *workspace) {
             add_folder(out, environment, ".venv above the workspace", "");
 }
 
+/* pip puts this program beside the interpreter of the environment it is installed in; without torch that says nothing about captures. */
+static void own_environment(gg_python_list *out) {
+    char folder[PATH_MAX];
+    size_t length = sizeof(folder);
+    if (uv_exepath(folder, &length) != 0 || !up(folder) || !up(folder)) return;
+    if (!exists(folder, "pyvenv.cfg") && !exists(folder, "conda-meta")) return;
+    if (add_folder(out, folder, "the environment that graphglue-lsp is installed in", "") &&
+        out->items[out->len - 1].torch[0] == '\0')
+        out->len--;
+}
+
 static bool pyenv_root(char *out, size_t size) {
     const char *set = getenv("PYENV_ROOT"), *home = getenv("HOME");
     bool fits = set && set[0] == '/' ? snprintf(out, size, "%s", set) < (int)size
@@ -239,6 +251,7 @@ void gg_python_find_all(gg_python_list *out, const char *workspace) {
     active_environment(out, workspace);
     if (workspace) workspace_environment(out, workspace);
     if (workspace) parent_environment(out, workspace);
+    own_environment(out);
     pyenv(out, workspace);
     system_python(out, workspace);
 }
