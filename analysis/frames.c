@@ -134,6 +134,8 @@ static json_t *compare_request(const char *op, const gg_verify_request *request)
     json_object_set_new(frame, "copies", json_boolean(request->copies));
     json_object_set_new(frame, "sandbox", json_boolean(request->sandbox));
     json_object_set_new(frame, "train", json_boolean(request->train));
+    if (request->more_input_count)
+        json_object_set_new(frame, "more_inputs", names(request->more_inputs, request->more_input_count));
     json_object_set_new(frame, "deadline_ms", json_integer(request->deadline_ms));
     json_object_set_new(frame, "memory_bytes", json_integer(0));
     return frame;

@@ -465,6 +465,9 @@ typedef struct gg_verify_request {
     bool copies;       /* a result may be a new tensor where the original gives back one that others hold */
     bool sandbox;      /* the edited code is not the user's: it is confined, and judged harder */
     bool train;
+    const gg_str *more_inputs;
+    size_t
+        more_input_count; /* expressions of a model's: only they and the given inputs are run, of an edit that was accepted; 0: all as always */
     uint32_t deadline_ms;
 } gg_verify_request;
 json_t *gg_verify_request_encode(const gg_verify_request *request); /* new reference */

@@ -14,7 +14,7 @@
  * source answer.
  *
  * Invariant: `sites` and each file's tree belong to the files' texts; they are rebuilt whenever a text or entries change.
- * Invariant: `edited` is not NULL exactly while the last repair awaits its verdict. */
+ * Invariant: `edited` is not NULL exactly while the last repair awaits its verdict, or (`widening`) what the source has to say of it. */
 #include "repair/fix.h"
 
 static void put_file(gg_fix *fix, gg_str path, const gg_text *original, const gg_text *text, const gg_tree *tree) {
@@ -180,8 +180,7 @@ static const gg_site *choose_site(gg_fix *fix, bool again) {
     return site;
 }
 
-/* The site being mended; NULL when none is, or it is gone. */
-static const gg_site *current_site(gg_fix *fix) {
+const gg_site *gg__fix_current_site(gg_fix *fix) {
     for (size_t i = 0; fix->site_key.len && i < fix->sites.len; i++)
         if (gg__fix_find_file(fix, fix->sites.items[i].file) && gg_str_equal(gg__fix_key_of(fix, i), fix->site_key))
             return &fix->sites.items[i];
@@ -251,7 +250,7 @@ void gg__fix_verify(const gg_fix *fix, gg_safety safety, bool copies, const gg_r
 
 bool gg__fix_next_of_rules(gg_fix *fix, gg_fix_action *out) {
     while (fix->repairs.len < GG_FIX_REPAIRS) {
-        const gg_site *site = current_site(fix);
+        const gg_site *site = gg__fix_current_site(fix);
         if (site == NULL) site = choose_site(fix, false);
         if (site == NULL) site = choose_site(fix, true);
         if (site == NULL) return false;
@@ -286,7 +285,8 @@ int gg__fix_adopt(gg_fix *fix, size_t file_index, const gg_text *edited, const g
 
 int gg_fix_next(gg_fix *fix, gg_fix_action *out, gg_error *err) {
     *out = (gg_fix_action){.step = GG_FIX_DONE, .original = fix->files.items[0].text};
-    if (fix->edited) return gg_fail(err, GG_EINTERNAL, "a candidate is still under verification");
+    if (fix->edited && (fix->wider || !fix->widening))
+        return gg_fail(err, GG_EINTERNAL, "a candidate is still under verification");
     if (fix->awaits_answer) return gg_fail(err, GG_EINTERNAL, "a question is still out");
     if (!fix->captured) {
         out->step = GG_FIX_CAPTURE;
@@ -317,7 +317,8 @@ static void refuse(gg_fix *fix, gg_verdict *verdict, gg_str reason) {
 }
 
 int gg_fix_verified(gg_fix *fix, const json_t *verdict, gg_str failure, gg_error *err) {
-    if (fix->edited == NULL) return gg_fail(err, GG_EINTERNAL, "no candidate is under verification");
+    if (fix->edited == NULL || (fix->widening && !fix->wider))
+        return gg_fail(err, GG_EINTERNAL, "no candidate is under verification");
     gg_verdict *judged = GG_ARENA_NEW(fix->arena, gg_verdict);
     gg_error why = {0};
     if (verdict == NULL)
@@ -325,7 +326,12 @@ int gg_fix_verified(gg_fix *fix, const json_t *verdict, gg_str failure, gg_error
     else if (gg_verdict_decode(judged, verdict, fix->arena, &why) != 0) /* what cannot be read proves nothing */
         refuse(fix, judged, gg_str_from(why.message));
     gg_fix_repair *repair = &fix->repairs.items[fix->repairs.len - 1];
-    repair->verdict = judged;
+    if (fix->wider)
+        gg__fix_note_wider(fix, judged);
+    else
+        repair->verdict = judged;
+    if (fix->widening) return fix->source.verified(fix->source.data, judged, err);
+    if (!fix->asking && judged->accepted && gg__fix_widens(fix, judged)) return 0;
     gg_text *edited = fix->edited;
     fix->edited = NULL;
     int error = 0;

@@ -50,6 +50,7 @@ struct gg_fix {
     bool foreign;                            /* a candidate of the source was adopted */
     bool site_was_right, site_is_deliberate; /* of the site being mended; see refusal */
     bool asking, awaits_answer;              /* the source has taken up sites; its question is out */
+    bool widening, wider; /* … or a rule's candidate, to try it on more inputs; a verdict on such inputs is awaited */
 };
 
 gg__fix_file *gg__fix_find_file(const gg_fix *fix, gg_str path); /* NULL: the session has none of it */
@@ -63,7 +64,15 @@ bool gg__fix_next_of_rules(gg_fix *fix, gg_fix_action *out); /* the next candida
 /* The candidate becomes the file's text, and what was measured of it the entries. */
 int gg__fix_adopt(gg_fix *fix, size_t file_index, const gg_text *edited, const gg_verdict *verdict, gg_safety safety,
                   gg_error *err) GG_MUST_USE;
+const gg_site *gg__fix_current_site(gg_fix *fix); /* the one that rules mend; NULL: none is, or it is gone */
 /* fix_source.c: what the second source wants next, while no rule has anything. */
 int gg__fix_next_of_source(gg_fix *fix, gg_fix_action *out, gg_error *err) GG_MUST_USE;
+/* What its candidates may waive: it makes no promise that a rule's author thought about. */
+gg_safety gg__fix_source_safety(const gg_fix *fix);
+/* fix_wider.c: more inputs for a candidate that was accepted, as the source knows them. */
+bool gg__fix_widens(gg_fix *fix, const gg_verdict *verdict); /* the candidate of a rule is taken up */
+void gg__fix_verify_wider(gg_fix *fix, const gg_fix_offer *offer, gg_fix_action *out);
+void gg__fix_note_wider(gg_fix *fix, gg_verdict *judged); /* what they showed */
+int gg__fix_end_widening(gg_fix *fix, bool refused, gg_error *err) GG_MUST_USE;
 
 #endif

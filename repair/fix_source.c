@@ -1,8 +1,7 @@
 /* The second source of a repair session (see fix.c): asked about the sites that no rule mends. */
 #include "repair/fix.h"
 
-/* What its candidates may waive: it makes no promise that a rule's author thought about. */
-static gg_safety source_safety(const gg_fix *fix) {
+gg_safety gg__fix_source_safety(const gg_fix *fix) {
     return fix->max_safety < GG_SAFETY_NUMERIC ? fix->max_safety : GG_SAFETY_NUMERIC;
 }
 
@@ -47,7 +46,7 @@ int gg__fix_next_of_source(gg_fix *fix, gg_fix_action *out, gg_error *err) {
         gg_fix_offer offer = {.step = GG_FIX_DONE};
         int error = fix->source.next(fix->source.data, &offer, err);
         if (error) return error;
-        const gg__fix_file *f = &fix->files.items[fix->asked_file];
+        const gg__fix_file *f = &fix->files.items[fix->widening ? fix->edited_file : fix->asked_file];
         if (offer.step == GG_FIX_ASK && fix->questions < GG_FIX_QUESTIONS) {
             fix->questions++;
             fix->awaits_answer = true;
@@ -55,17 +54,26 @@ int gg__fix_next_of_source(gg_fix *fix, gg_fix_action *out, gg_error *err) {
                 .step = GG_FIX_ASK, .file = f->seen.path, .original = f->text, .request = offer.request};
             return 0;
         }
+        if (offer.step == GG_FIX_VERIFY && offer.input_count && fix->repairs.len) {
+            gg__fix_verify_wider(fix, &offer, out);
+            return 0;
+        }
+        if (fix->widening) {
+            error = gg__fix_end_widening(fix, offer.refused, err);
+            if (error || gg__fix_next_of_rules(fix, out)) return error;
+            continue;
+        }
         if (offer.step == GG_FIX_VERIFY && fix->repairs.len < GG_FIX_REPAIRS) {
             fix->edited = gg_text_ref(offer.edited);
             gg__fix_note(fix, f, fix->asked_site, NULL, offer.edits);
-            gg__fix_verify(fix, source_safety(fix), false, NULL, out);
+            gg__fix_verify(fix, gg__fix_source_safety(fix), false, NULL, out);
             return 0;
         }
         fix->asking = false;
         if (offer.step != GG_FIX_DONE) return 0; /* no more of them */
         if (offer.edited == NULL || offer.verdict == NULL || !offer.verdict->accepted) continue;
         fix->foreign = true;
-        error = gg__fix_adopt(fix, fix->asked_file, offer.edited, offer.verdict, source_safety(fix), err);
+        error = gg__fix_adopt(fix, fix->asked_file, offer.edited, offer.verdict, gg__fix_source_safety(fix), err);
         if (error || gg__fix_next_of_rules(fix, out)) return error;
     }
 }

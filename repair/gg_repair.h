@@ -90,6 +90,7 @@ typedef struct gg_entry_verdict {
     gg_str name;
     gg_entry before, after;
     bool glued;
+    gg_str arguments; /* of the original's call, in words; empty: not told */
 } gg_entry_verdict;
 
 typedef struct gg_verdict {
@@ -102,6 +103,8 @@ typedef struct gg_verdict {
     size_t compared_count;
     gg_str *reasons;
     size_t reason_count;
+    gg_str *proposed; /* input sets of a model's, each with what came of it */
+    size_t proposed_count;
     gg_entry_verdict *entries;
     size_t entry_count;
 } gg_verdict;
@@ -155,6 +158,9 @@ typedef struct gg_fix_action {
     const gg_rule *rule; /* VERIFY: NULL: a model's */
     bool
         foreign; /* VERIFY: in one of the texts is what a model wrote, this candidate's or an accepted one's: for the sandbox only */
+    const gg_str
+        *inputs; /* VERIFY: of an edit that was accepted: input sets that a model proposed, on which it has to hold … */
+    size_t input_count;                   /* … 0: it is a new one */
     const struct gg_llm_request *request; /* ASK; borrowed until it is answered */
 } gg_fix_action;
 
@@ -165,6 +171,9 @@ typedef struct gg_fix_offer {
     const gg_text *edited; /* VERIFY: a candidate; DONE: the one to keep, NULL when there is none */
     const gg_edits *edits;
     const gg_verdict *verdict; /* DONE: of the one to keep */
+    const gg_str *inputs;      /* VERIFY: as in gg_fix_action, for the candidate that was accepted last */
+    size_t input_count;
+    bool refused; /* DONE, of a rule's candidate: it did not hold on them */
 } gg_fix_offer;
 
 typedef struct gg_fix_source {
@@ -175,6 +184,9 @@ typedef struct gg_fix_source {
     int (*next)(void *data, gg_fix_offer *out, gg_error *err);
     int (*answered)(void *data, const struct gg_llm_reply *reply, gg_str failure, gg_error *err);
     int (*verified)(void *data, const gg_verdict *verdict, gg_error *err);
+    /* A rule's candidate was accepted: may it be tried on more inputs first?  Then they come as ASK, VERIFY and DONE.  NULL: never. */
+    bool (*widen)(void *data, const gg_tree *tree, const gg_site *site, const gg_text *edited,
+                  const gg_verdict *verdict);
 } gg_fix_source;
 
 /* `path` absolute.  Only sites in that file are mended, unless gg_fix_cover says more.  max_safety bounds the rules. */

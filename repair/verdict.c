@@ -36,12 +36,14 @@ int gg_verdict_decode(gg_verdict *out, const json_t *json, gg_arena *arena, gg_e
                         .breaks_to_light = number_of(json, "breaks_to_light")};
     out->compared = texts_of(json, "compared", &out->compared_count, arena);
     out->reasons = texts_of(json, "reasons", &out->reason_count, arena);
+    out->proposed = texts_of(json, "proposed", &out->proposed_count, arena);
     const json_t *entries = json_object_get(json, "entries");
     out->entry_count = json_array_size(entries);
     out->entries = GG_ARENA_ARRAY(arena, gg_entry_verdict, out->entry_count);
     for (size_t i = 0; i < out->entry_count; i++) {
         const json_t *item = json_array_get(entries, i);
         out->entries[i].name = text_of(item, "name", arena);
+        out->entries[i].arguments = text_of(item, "arguments", arena);
         out->entries[i].glued = json_is_true(json_object_get(item, "glued"));
         int error = gg_entry_decode(&out->entries[i].before, json_object_get(item, "before"), arena, err);
         if (error == 0) error = gg_entry_decode(&out->entries[i].after, json_object_get(item, "after"), arena, err);

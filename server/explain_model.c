@@ -5,10 +5,11 @@
 #include <stdio.h>
 
 #include "server/llm/explanations.h"
+#include "server/llm/limits.h"
 #include "server/llm/model.h"
 #include "server/session.h"
 
-enum { MAX_TEXT = 256 * 1024, MAX_EXPLAINED = 512 };
+enum { MAX_TEXT = 256 * 1024, MAX_EXPLAINED = 512, NS_A_MS = 1000000 };
 
 typedef struct gg_explained { /* of a session */
     char key[GG_EXPLANATION_KEY];
@@ -20,7 +21,8 @@ typedef struct gg_explain {
     gg_call *call; /* NULL once canceled */
     gg_findings *findings;
     gg_options *options;
-    char *model, *root;
+    gg_model_who who;
+    char *root;
     gg_arena *arena;
     const gg_site *asked;  /* it was asked about */
     const gg_site **sites; /* what could be explained, that which was asked about first; then what is */
@@ -29,10 +31,11 @@ typedef struct gg_explain {
     size_t of[GG_EXPLAIN_SITES];           /* … and which of the sites that is */
     gg_str texts[GG_EXPLAIN_SITES];        /* empty: there is none */
     char keys[GG_EXPLAIN_SITES][GG_EXPLANATION_KEY];
+    gg_llm_budget budget; /* of this one question */
     gg_explaining *explaining;
     gg_asking *asking;
-    gg_llm_reply reply;
-    char *answer, *failure;
+    gg_heard heard;
+    char *failure;
     gg_progress *progress;
     bool canceled;
 } gg_explain;
@@ -48,26 +51,24 @@ static void look_up(void *data) {
     if (x->count && batch[0] != x->asked) x->count = 0;
     for (size_t i = 0; i < x->count; i++) {
         gg_explanation_key(x->keys[i], gg_explain_subject(tree, batch[i], x->arena), "");
-        if (gg_explanation_find(&x->texts[i], x->root, x->model, tree, batch[i], x->arena)) continue;
+        if (gg_explanation_find(&x->texts[i], x->root, x->who.model, tree, batch[i], x->arena)) continue;
         x->of[x->open_count] = i;
         x->open[x->open_count++] = batch[i];
     }
     gg_llm_task task = {.tree = tree, .sites = x->open, .site_count = x->open_count};
-    if (x->open_count) x->explaining = gg_explaining_new(&task, false);
+    x->budget.limits = gg_limits_of(x->options, x->who.input_price, x->who.output_price);
+    if (x->open_count) x->explaining = gg_explaining_new(&task, &x->budget);
 }
 
 static void hear(void *data) {
     gg_explain *x = data;
-    gg_str failure = GG_STR_NULL;
-    gg_explaining_answered(x->explaining, x->answer ? &x->reply : NULL, gg_str_from(x->failure));
-    gg_free(x->answer);
-    x->answer = NULL;
-    const gg_str *texts = gg_explaining_texts(x->explaining, &failure);
+    gg_explaining_answered(x->explaining, x->heard.answered ? &x->heard.reply : NULL, gg_str_from(x->heard.failure));
+    gg_heard_clear(&x->heard);
+    const gg_str *texts = gg_explaining_texts(x->explaining, NULL);
     for (size_t i = 0; texts && i < x->open_count; i++) {
         x->texts[x->of[i]] = texts[i];
-        gg_explanation_keep(x->root, x->model, x->findings->tree, x->open[i], texts[i]);
+        gg_explanation_keep(x->root, x->who.model, x->findings->tree, x->open[i], texts[i]);
     }
-    if (texts == NULL && failure.len && x->failure == NULL) x->failure = gg_str_dup(failure);
 }
 
 /* ---- what is said ----------------------------------------------------------------------------------------------------------- */
@@ -124,7 +125,7 @@ void gg_explained_clear(gg_session *session) {
 }
 
 static void remember(gg_explain *x, size_t i) {
-    gg_explained one = {.text = gg_str_dup(x->texts[i]), .model = gg_str_dup(gg_str_from(x->model))};
+    gg_explained one = {.text = gg_str_dup(x->texts[i]), .model = gg_str_dup(gg_str_from(x->who.model))};
     memcpy(one.key, x->keys[i], sizeof(one.key));
     const gg_explained *old = find(x->session, one.key);
     if (old)
@@ -142,7 +143,7 @@ static json_t *reply_of(const gg_explain *x) {
         gg_buf_printf(&out, "**%.*s**, line %u, ", GG_STR_ARG(site->id), site->range_utf16.start.line + 1);
         if (x->texts[i].len) {
             gg_buf_append_z(&out, "in the words of a model, `");
-            append_name(&out, x->model);
+            append_name(&out, x->who.model);
             gg_buf_append_z(&out, "`:\n\n");
         } else {
             gg_buf_append_z(&out, "in our own words:\n\n");
@@ -174,9 +175,9 @@ static void finish(gg_explain *x) {
     gg_findings_unref(x->session, &x->findings);
     gg_options_free(x->options);
     gg_arena_free(x->arena);
-    gg_free(x->model);
+    gg_model_who_clear(&x->who);
+    gg_heard_clear(&x->heard);
     gg_free(x->root);
-    gg_free(x->answer);
     gg_free(x->failure);
     gg_free(x);
 }
@@ -186,18 +187,14 @@ static void go_on(void *data);
 static void on_answer(void *data, const gg_exchange_end *end) {
     gg_explain *x = data;
     x->asking = NULL;
-    if (end->error.code == 0) {
-        x->reply = end->reply;
-        x->answer = gg_str_dup(end->reply.text);
-        x->reply.text = (gg_str){x->answer, end->reply.text.len};
-    } else {
-        x->failure = gg_str_dup(gg_str_from(end->error.message));
-    }
+    gg_heard_take(&x->heard, end);
     gg_job_start(x->session, hear, go_on, x);
 }
 
 static void go_on(void *data) {
     gg_explain *x = data;
+    gg_str failure = GG_STR_NULL;
+    gg_llm_budget_clock(&x->budget, uv_hrtime() / NS_A_MS);
     const gg_llm_request *request = x->explaining && !x->canceled ? gg_explaining_next(x->explaining) : NULL;
     gg_error err = {0};
     if (request) {
@@ -206,6 +203,8 @@ static void go_on(void *data) {
         if (x->asking) return;
         x->failure = gg_str_dup(gg_str_from(err.message));
     }
+    if (x->explaining && gg_explaining_texts(x->explaining, &failure) == NULL && failure.len && x->failure == NULL)
+        x->failure = gg_str_dup(failure);
     finish(x);
 }
 
@@ -261,16 +260,16 @@ void gg_explain_with_model(gg_session *session, gg_call *call, const json_t *arg
     const char *uri = json_string_value(json_object_get(argument, "uri"));
     gg_document *document = uri ? gg_document_find(session, gg_str_from(uri)) : NULL;
     gg_error err = {0};
-    gg_endpoint endpoint;
+    gg_model_who who;
     size_t asked = 0;
     if (document == NULL) {
         gg_call_fail(call, GG_EPARAMS, "params.arguments[0] wants the uri of an open document");
         return;
     }
     int error = find_asked(&asked, document, argument, &err);
-    char *name = error ? NULL : gg_model_name(session, gg_options_of(document), &err); /* the editor's counts, too */
-    if (name == NULL) {
-        gg_call_fail(call, error ? error : err.code, "%s", err.message);
+    if (error == 0) error = gg_model_who_read(&who, session, gg_options_of(document), &err);
+    if (error) {
+        gg_call_fail(call, error, "%s", err.message);
         return;
     }
     const gg_options *options = gg_options_of(document);
@@ -280,14 +279,10 @@ void gg_explain_with_model(gg_session *session, gg_call *call, const json_t *arg
                       .call = call,
                       .findings = gg_findings_ref(document->findings),
                       .options = gg_options_new(values, NULL, options->folder),
+                      .who = who,
                       .root = gg_str_dup(gg_str_from(gg_workspace_of(session, document->path)->folder)),
                       .arena = gg_arena_new()};
     json_decref(values);
-    gg_error none = {0};
-    bool known = gg_endpoint_read(&endpoint, options, session->settings.trusted, &none) == 0;
-    x->model = gg_str_dup(gg_str_from(known ? endpoint.model : name));
-    if (known) gg_endpoint_clear(&endpoint);
-    gg_free(name);
     choose(x, document, asked);
     call->work = x;
     call->on_cancel = on_call_cancel;

@@ -177,6 +177,8 @@ static json_t *compare_request(const gg_glue_all *all, const gg_text *before, co
         verify.also_count = action->also_count;
         verify.copies = action->copies;
         verify.sandbox = action->foreign;
+        verify.more_inputs = action->inputs;
+        verify.more_input_count = action->input_count;
     }
     gg_overlay_file *files = texts_of(all, before, &verify.original_count),
                     edited = {verify.file, gg_text_bytes(after)};
@@ -218,9 +220,11 @@ static void ask(gg_glue_all *all) {
         return;
     }
     gg_arena *arena = gg_arena_new();
-    gg_progress_say(all->progress,
-                    gg_arena_z(arena, gg_arena_printf(arena, "candidate %zu: %s", ++all->candidates,
-                                                      all->action.rule ? all->action.rule->name : all->asked.name)));
+    bool wider = all->action.input_count > 0; /* the one before, on more inputs */
+    gg_str words = gg_arena_printf(arena, "candidate %zu: %s%s", all->candidates += !wider,
+                                   all->action.rule ? all->action.rule->name : all->asked.who.name,
+                                   wider ? ", on inputs that the model proposed" : "");
+    gg_progress_say(all->progress, gg_arena_z(arena, words));
     gg_arena_free(arena);
     submit(all, compare_request(all, all->action.original, all->action.edited, &all->action));
 }

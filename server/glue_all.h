@@ -8,16 +8,14 @@
 
 typedef struct gg__asked {   /* of a model */
     bool wanted, only_shown; /* only_shown: the first question, and nothing is sent */
-    char *name, *model;      /* for people; its own name */
-    char *root;              /* the project's folder, where lessons are kept (NULL: nowhere) */
-    double input_price, output_price;
+    gg_model_who who;
+    char *root;      /* the project's folder, where lessons are kept (NULL: nowhere) */
     char *enclosing; /* only breaks of this class or function are mended; NULL: all */
     gg_session_agent agent;
     gg_asking *asking;
     bool was_asked;
-    bool awaited; /* an answer is to be told to the session */
-    char *answer; /* NULL: there was none, `failure` of the whole says why */
-    gg_llm_reply reply;
+    bool awaited; /* what was heard is to be told to the session */
+    gg_heard heard;
     unsigned round; /* of the last question */
     uint64_t told;  /* tokens of its answer that progress has told */
     gg_buf text;    /* the log, or the question that was only to be shown */

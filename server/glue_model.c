@@ -11,7 +11,7 @@ enum { MAX_TEXT = 4 << 20, NS_A_MS = 1000000, TOLD_TOKENS = 20 /* progress tells
 void gg__model_begin(gg_glue_all *all) {
     gg__asked *a = &all->asked;
     if (!a->wanted || a->agent.agent) return;
-    gg_session_agent_open(&a->agent, all->options, a->input_price, a->output_price, NULL, a->root, a->model);
+    gg_session_agent_open(&a->agent, all->options, a->who.input_price, a->who.output_price, a->root, a->who.model);
     gg_fix_use(all->fix, gg_agent_source(a->agent.agent));
     gg_agent_clock(a->agent.agent, uv_hrtime() / NS_A_MS);
 }
@@ -20,10 +20,9 @@ int gg__model_answered(gg_glue_all *all) {
     gg__asked *a = &all->asked;
     a->awaited = false;
     gg_agent_clock(a->agent.agent, uv_hrtime() / NS_A_MS);
-    int error = gg_fix_answered(all->fix, a->answer ? &a->reply : NULL, gg_str_from(all->failure ? all->failure : ""),
+    int error = gg_fix_answered(all->fix, a->heard.answered ? &a->heard.reply : NULL, gg_str_from(a->heard.failure),
                                 &all->error);
-    gg_free(a->answer);
-    a->answer = NULL;
+    gg_heard_clear(&a->heard);
     return error;
 }
 
@@ -39,9 +38,7 @@ void gg__model_end(gg_glue_all *all, bool in_a_job) {
 static void say(gg_glue_all *all, const char *what) {
     gg__asked *a = &all->asked;
     gg_arena *arena = gg_arena_new();
-    uint64_t input, output;
-    double cost;
-    gg_agent_spent(a->agent.agent, &input, &output, &cost);
+    double cost = gg_agent_spent(a->agent.agent).cost;
     gg_str spent = cost > 0 ? gg_arena_printf(arena, ", cost %.4g so far", cost) : GG_STR("");
     gg_progress_say(all->progress,
                     gg_arena_z(arena, gg_arena_printf(arena, "round %u: %s%.*s", a->round, what, GG_STR_ARG(spent))));
@@ -57,7 +54,7 @@ static void on_tokens(void *data, uint64_t tokens) {
     }
     if (tokens < all->asked.told + TOLD_TOKENS) return;
     all->asked.told = tokens;
-    snprintf(text, sizeof(text), "%s answers, %llu tokens", all->asked.name, (unsigned long long)tokens);
+    snprintf(text, sizeof(text), "%s answers, %llu tokens", all->asked.who.name, (unsigned long long)tokens);
     say(all, text);
 }
 
@@ -66,15 +63,9 @@ static void on_answer(void *data, const gg_exchange_end *end) {
     gg__asked *a = &all->asked;
     a->asking = NULL;
     a->awaited = true;
-    if (end->error.code == 0) {
-        a->reply = end->reply;
-        a->answer = gg_str_dup(end->reply.text);
-        a->reply.text = (gg_str){a->answer, end->reply.text.len};
-    } else {
-        all->failure = gg_str_dup(gg_str_from(end->error.message));
-        if (!all->canceled && gg__glued_document(all))
-            gg_show_message(all->session, 2, "graphglue: the model gave no answer: %s", end->error.message);
-    }
+    gg_heard_take(&a->heard, end);
+    if (!a->heard.answered && !all->canceled && gg__glued_document(all))
+        gg_show_message(all->session, 2, "graphglue: the model gave no answer: %s", end->error.message);
     gg__glue_go_on(all);
 }
 
@@ -90,13 +81,14 @@ void gg__model_ask(gg_glue_all *all) {
     a->told = 0;
     a->was_asked = true;
     char text[PATH_MAX];
-    snprintf(text, sizeof(text), "asking %s", a->name);
+    snprintf(text, sizeof(text), "asking %s", a->who.name);
     say(all, text);
     gg_exchange_options options = {.data = all, .on_progress = on_tokens, .on_done = on_answer};
     gg_error err = {0};
     a->asking = gg_model_ask(all->session, gg_options_of(gg__glued_document(all)), request, &options, &err);
     if (a->asking) return;
-    all->failure = gg_str_dup(gg_str_from(err.message));
+    const gg_exchange_end end = {.error = err};
+    gg_heard_take(&a->heard, &end);
     a->awaited = true;
     gg__glue_go_on(all);
 }
@@ -105,11 +97,10 @@ void gg__model_clear(gg_glue_all *all) {
     gg__asked *a = &all->asked;
     if (!a->wanted) return;
     gg__model_end(all, false);
-    gg_free(a->name);
-    gg_free(a->model);
+    gg_model_who_clear(&a->who);
+    gg_heard_clear(&a->heard);
     gg_free(a->root);
     gg_free(a->enclosing);
-    gg_free(a->answer);
     gg_buf_clear(&a->text);
 }
 
@@ -132,8 +123,7 @@ static gg_glue_all *start(gg_session *session, const json_t *argument, bool only
                *enclosing = json_string_value(json_object_get(argument, "enclosing"));
     const json_t *revision = json_object_get(argument, "revision");
     gg_document *document = uri ? gg_document_find(session, gg_str_from(uri)) : NULL;
-    gg_endpoint endpoint;
-    gg_error none = {0};
+    gg_model_who who;
     if (document == NULL || enclosing == NULL) {
         gg_fail(err, GG_EPARAMS,
                 "params.arguments[0] wants the uri of an open document, and enclosing, a class or function");
@@ -143,23 +133,18 @@ static gg_glue_all *start(gg_session *session, const json_t *argument, bool only
         gg_fail(err, GG_ESTALE, "the document changed since the action was offered");
         return NULL;
     }
-    char *name = gg_model_name(session, gg_options_of(document), err);
-    gg_glue_all *all = name ? gg__glue_start(document, false, done, data, err) : NULL;
+    if (gg_model_who_read(&who, session, gg_options_of(document), err) != 0) return NULL;
+    gg_glue_all *all = gg__glue_start(document, false, done, data, err);
     if (all == NULL) {
-        gg_free(name);
+        gg_model_who_clear(&who);
         return NULL;
     }
-    bool known = gg_endpoint_read(&endpoint, gg_options_of(document), session->settings.trusted, &none) == 0;
     all->asked = (gg__asked){.wanted = true,
                              .only_shown = only_shown,
-                             .name = name,
-                             .model = gg_str_dup(gg_str_from(known ? endpoint.model : name)),
+                             .who = who,
                              .root = gg_str_dup(gg_str_from(gg_workspace_of(session, document->path)->folder)),
-                             .input_price = known ? endpoint.input_price : -1,
-                             .output_price = known ? endpoint.output_price : -1,
                              .enclosing = outermost(enclosing)};
     gg_buf_init(&all->asked.text, MAX_TEXT);
-    if (known) gg_endpoint_clear(&endpoint);
     gg__glue_go_on(all);
     return all;
 }

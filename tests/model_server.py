@@ -24,6 +24,9 @@ The script is a list of actions, one for each request in the order of their comi
     Silence(seconds)       nothing at all for so long, then the connection is closed
     Wait(seconds, then)    another action, later
 
+The repair agent asks about what was proved for more inputs: `inputs` is the script for those questions, which are in `server.proposals` and not
+among the others; by itself it knows of none.
+
 `server.requests` has every request as it came (path, headers in lower case, body as JSON, the bytes), `server.connections` how many connections there
 were (keep-alive), `server.gone` how often a client left in the middle of an answer.  `ModelServer(…, tls=(certificate, key))` speaks TLS.
 
@@ -399,9 +402,16 @@ Script = Sequence[Action] | Callable[[Request], Action]
 class ModelServer:
     """Listens on 127.0.0.1 from `with` (or start()) on."""
 
-    def __init__(self, script: Script = (), port: int = 0, tls: tuple[str, str] | None = None) -> None:
-        self.script = script
+    def __init__(
+        self,
+        script: Script = (),
+        port: int = 0,
+        tls: tuple[str, str] | None = None,
+        inputs: Script = (),
+    ) -> None:
+        self.script, self.inputs = script, inputs or (Answer("I know of none."),)
         self.requests: list[Request] = []
+        self.proposals: list[Request] = []
         self.connections = 0
         self.gone = 0
         self.ending = False
@@ -418,13 +428,15 @@ class ModelServer:
 
     def take(self, request: Request) -> Action:
         """Notes a request; what is to be done with it."""
+        wants_inputs = b"Propose up to " in request.raw
+        script, asked = (self.inputs, self.proposals) if wants_inputs else (self.script, self.requests)
         with self.lock:
-            self.requests.append(request)
-            if callable(self.script):
-                return self.script(request)
-            if not self.script:
+            asked.append(request)
+            if callable(script):
+                return script(request)
+            if not script:
                 return Answer()
-            return self.script[min(len(self.requests), len(self.script)) - 1]
+            return script[min(len(asked), len(script)) - 1]
 
     def forget(self, connection: Connection) -> None:
         """It has ended."""

@@ -15,8 +15,8 @@ static const gg_llm_field explain_fields[] = {
      GG_FIELD_TEXT, 1, 64},
 };
 static const gg_llm_field more_inputs_fields[] = {
-    {"inputs", "Input", "a tuple of arguments, as one Python expression that needs no more than torch and math",
-     GG_FIELD_EXPRESSION, 1, 16},
+    {"inputs", "Input", "a tuple of the positional arguments, or a dict of keyword arguments, as one expression",
+     GG_FIELD_EXPRESSION, 1, GG__MAX_INPUTS},
 };
 const gg_llm_exchange gg_llm_repair = {"repair", repair_fields, GG_COUNT(repair_fields)};
 const gg_llm_exchange gg_llm_explain = {"explain", explain_fields, GG_COUNT(explain_fields)};

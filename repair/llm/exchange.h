@@ -10,7 +10,8 @@ enum {
     GG__MAX_PROMPT_BYTES = 512 * 1024,
     GG__MAX_ANSWER_BYTES = 1024 * 1024,
     GG__MAX_DEFINITION_BYTES = 48 * 1024,
-    GG__MAX_CONTEXT_BYTES = 12 * 1024
+    GG__MAX_CONTEXT_BYTES = 12 * 1024,
+    GG__MAX_INPUTS = 16 /* as graphglue_worker/proposed.py */
 };
 
 /* ---- exchange.c ---- */
@@ -30,6 +31,40 @@ gg_str gg__neutral(gg_str text, gg_arena *arena);
 gg_str gg__restore(gg_str answer, gg_str original, gg_arena *arena);
 /* The module's statements that the definition needs, as they stand in the file. */
 gg_str gg__context(const gg_tree *tree, gg_span definition, gg_arena *arena);
+
+/* ---- widen.c: which inputs could show that a candidate is wrong that was accepted?  One question, asked once ---- */
+typedef enum gg__widening_state {
+    GG__WIDENING_OFF,
+    GG__WIDENING_ASK,
+    GG__WIDENING_WAIT,
+    GG__WIDENING_VERIFY,
+    GG__WIDENING_DONE
+} gg__widening_state;
+
+typedef struct gg__widening { /* all of it lives in the arena that it is begun with; {0}: none runs */
+    gg__widening_state state;
+    gg_llm_message message;
+    gg_llm_request request;
+    gg_str *inputs; /* VERIFY: what was proposed and reads like an input set */
+    size_t input_count;
+    gg_str answered, failure; /* failure: why there is no answer */
+    gg_llm_usage usage;
+    const gg_verdict
+        *verdict; /* DONE: on those inputs; NULL: nothing was verified, and the candidate stays what it was */
+} gg__widening;
+/* `verdict`: the candidate's.  Stays off where it cannot be asked. */
+void gg__widening_begin(gg__widening *w, const gg_llm_task *task, gg_span definition, const gg_text *edited,
+                        const gg_verdict *verdict, const gg_llm_limits *limits, gg_arena *arena);
+gg_srs_step gg__widening_next(gg__widening *w, gg_llm_budget *budget);
+void gg__widening_answered(gg__widening *w, gg_llm_budget *budget, const gg_llm_reply *reply, gg_str failure,
+                           gg_arena *arena);
+void gg__widening_verified(gg__widening *w, const gg_verdict *verdict);
+bool gg__widening_refuses(const gg__widening *w);
+gg_str gg__widening_log(const gg__widening *w, gg_arena *arena); /* Markdown */
+void gg__fenced(gg_buf *out, gg_str text);                       /* log.c */
+
+/* ---- srs.c ---- */
+void gg__srs_share(gg_srs *srs, gg_llm_budget *budget); /* instead of its own; outlives it */
 
 /* ---- definition.c ---- */
 TSNode gg__inner(TSNode node); /* of a decorated definition what is decorated, else the node */

@@ -27,6 +27,7 @@ struct gg_explaining {
     gg_llm_task task;
     gg_tree *tree;
     gg_span definition;
+    gg_llm_budget *budget;
     bool json, over;
     gg_llm_message messages[2 * MAX_TRIES - 1];
     gg_llm_request request;
@@ -189,12 +190,13 @@ int gg_explanation_accept(gg_str *out, gg_str said, const gg_tree *tree, const g
 
 /* ---- the state machine --------------------------------------------------------------------------------------------------------- */
 
-gg_explaining *gg_explaining_new(const gg_llm_task *task, bool json) {
+gg_explaining *gg_explaining_new(const gg_llm_task *task, gg_llm_budget *budget) {
     gg_explaining *e = gg_calloc(1, sizeof(gg_explaining));
     e->arena = gg_arena_new();
     e->task = *task;
     e->task.tree = e->tree = gg_tree_ref(task->tree);
-    e->json = json;
+    e->budget = budget;
+    e->json = budget->limits.json;
     if (task->site_count == 0 || task->site_count > GG_EXPLAIN_SITES ||
         !gg_llm_definition(task->tree, task->sites[0]->span, &e->definition)) {
         e->over = true;
@@ -205,10 +207,9 @@ gg_explaining *gg_explaining_new(const gg_llm_task *task, bool json) {
     e->request = (gg_llm_request){.system = gg_str_from(system_words),
                                   .messages = e->messages,
                                   .message_count = 1,
-                                  .max_tokens = GG_LLM_MAX_TOKENS,
-                                  .temperature = GG_LLM_TEMPERATURE,
-                                  .top_p = GG_LLM_TOP_P};
-    if (json) e->request.schema = gg_llm_schema(&gg_llm_explain, e->arena);
+                                  .temperature = budget->limits.temperature,
+                                  .top_p = budget->limits.top_p};
+    if (e->json) e->request.schema = gg_llm_schema(&gg_llm_explain, e->arena);
     return e;
 }
 
@@ -219,8 +220,13 @@ void gg_explaining_free(gg_explaining *e) {
     gg_free(e);
 }
 
-const gg_llm_request *gg_explaining_next(const gg_explaining *e) {
-    return e->over ? NULL : &e->request;
+const gg_llm_request *gg_explaining_next(gg_explaining *e) {
+    if (e->over) return NULL;
+    const char *spent = gg_llm_budget_fit(e->budget, &e->request);
+    if (spent == NULL) return &e->request;
+    e->over = true;
+    e->failure = gg_arena_printf(e->arena, "what the settings allow to spend on a model is spent (%s)", spent);
+    return NULL;
 }
 
 static int read_answer(gg_explaining *e, const gg_llm_reply *reply, gg_error *err) {
@@ -243,6 +249,7 @@ static int read_answer(gg_explaining *e, const gg_llm_reply *reply, gg_error *er
 void gg_explaining_answered(gg_explaining *e, const gg_llm_reply *reply, gg_str failure) {
     gg_error wrong = {0};
     if (e->over) return;
+    if (reply) gg_llm_budget_count(e->budget, &e->request, reply);
     e->over = reply == NULL || read_answer(e, reply, &wrong) == 0 || ++e->tries == MAX_TRIES;
     if (e->texts) return;
     if (reply == NULL) {

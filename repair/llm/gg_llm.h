@@ -61,7 +61,7 @@ typedef struct gg_llm_exchange { /* one row of exchange.c */
 enum { GG_MAX_FIELDS = 4 };
 extern const gg_llm_exchange gg_llm_repair;      /* code, reasons */
 extern const gg_llm_exchange gg_llm_explain;     /* explanations: one for each break, in their order */
-extern const gg_llm_exchange gg_llm_more_inputs; /* inputs: Python expressions */
+extern const gg_llm_exchange gg_llm_more_inputs; /* inputs: expressions, as graphglue_worker/proposed.py follows them */
 
 typedef struct gg_llm_answer { /* items of each field, in the arena */
     struct {
@@ -95,11 +95,7 @@ void gg_lessons_render(const gg_lessons *lessons, gg_buf *out);
 /* The nearest, best first; borrowed until the lessons change.  Returns how many. */
 size_t gg_lessons_nearest(const gg_lessons *lessons, gg_str id, gg_str code, const gg_lesson **out, size_t max);
 
-/* ---- SRS: one repair, asked for, judged and asked for again (srs.c).  A state machine: it sends nothing and runs nothing ----------------
- * Drive it:  loop { action = gg_srs_next(srs); do what it says; tell it with gg_srs_answered / gg_srs_verified }.
- * Attempt 0; then up to max_rounds more: odd ones send back what was wrong, with all that was said before; rounds 2 and 4 throw everything away and
- * begin again from the original code.  The first candidate that mends all that was asked for ends it; one that mends some is kept as the
- * best so far.  It ends whatever it is told: after max_rounds, or when a budget is spent. */
+/* ---- budgets (budget.c): what exchanges may take, and took ----------------------------------------------------------------------- */
 typedef struct gg_llm_limits { /* 0: without a limit, but for max_rounds */
     uint32_t max_rounds;       /* beside attempt 0; at most GG_SRS_MAX_ROUNDS */
     uint64_t max_tokens;       /* in and out, all rounds together; what an endpoint does not count is estimated */
@@ -107,20 +103,47 @@ typedef struct gg_llm_limits { /* 0: without a limit, but for max_rounds */
     double max_cost, input_price, output_price; /* prices of a million tokens */
     uint32_t answer_tokens;
     double temperature, top_p;
-    bool json;          /* the endpoint can be told a schema: the answer is to be JSON */
+    uint32_t
+        more_inputs; /* input sets that the model may propose for a candidate that was accepted; 0: it is not asked */
+    bool json;       /* the endpoint can be told a schema: the answer is to be JSON */
     bool only_feedback; /* never begin again from the original code: what SRS is measured against */
 } gg_llm_limits;
 
 enum { GG_SRS_ROUNDS = 3, GG_SRS_MAX_ROUNDS = 5 };
 gg_llm_limits gg_llm_limits_default(void);
 
+typedef struct gg_llm_usage {
+    uint64_t input_tokens, output_tokens;
+    double cost;
+} gg_llm_usage;
+
+typedef struct gg_llm_budget { /* a plain value; {.limits = …} begins one */
+    gg_llm_limits limits;
+    uint64_t begun_ms, now_ms, input_tokens, output_tokens;
+    double cost;
+    bool has_begun;
+} gg_llm_budget;
+/* The time, whenever the caller likes to tell it; the first is the beginning. */
+void gg_llm_budget_clock(gg_llm_budget *budget, uint64_t now_ms);
+/* Which is used up: "tokens", "time" or "cost"; NULL: none. */
+const char *gg_llm_budget_spent(const gg_llm_budget *budget);
+/* The request's max_tokens become what may still be spent on an answer.  As above where that is nothing to speak of. */
+const char *gg_llm_budget_fit(const gg_llm_budget *budget, gg_llm_request *request);
+/* What an endpoint does not count is estimated. */
+gg_llm_usage gg_llm_budget_count(gg_llm_budget *budget, const gg_llm_request *request, const gg_llm_reply *reply);
+
+/* ---- SRS: one repair, asked for, judged and asked for again (srs.c).  A state machine: it sends nothing and runs nothing ----------------
+ * Drive it:  loop { action = gg_srs_next(srs); do what it says; tell it with gg_srs_answered / gg_srs_verified }.
+ * Attempt 0; then up to max_rounds more: odd ones send back what was wrong, with all that was said before; rounds 2 and 4 throw everything away and
+ * begin again from the original code.  The first candidate that mends all that was asked for ends it; one that mends some is kept as the
+ * best so far.  With more_inputs the model is asked, about each candidate that would be kept, for inputs it may be wrong on: it is kept if it holds on those
+ * too, else that verdict is what goes back.  It ends whatever it is told: after max_rounds, or when a budget is spent. */
 typedef struct gg_llm_task { /* what is to be mended; copied, but for sites and lessons, which outlive the SRS */
     const gg_tree *tree;     /* of the file, as it is now */
     const gg_site *const *sites;
-    size_t site_count;           /* of one definition (gg_llm_definition) */
-    const gg_str *explanations;  /* one for each site, instead of our own words; NULL, and empty ones: our own */
-    const gg_lessons *lessons;   /* NULL: none */
-    const gg_registry *registry; /* NULL is fine */
+    size_t site_count;          /* of one definition (gg_llm_definition) */
+    const gg_str *explanations; /* one for each site, instead of our own words; NULL, and empty ones: our own */
+    const gg_lessons *lessons;  /* NULL: none */
 } gg_llm_task;
 
 /* The definition that an exchange is about: the outermost class around the site, else the outermost function, decorators included; where that is
@@ -135,8 +158,10 @@ typedef struct gg_srs_action {
     const gg_llm_request *request; /* ASK; borrowed until it is answered */
     const gg_text *edited;         /* VERIFY: the candidate; DONE: the best, NULL when there is none */
     const gg_edits *edits;         /* … that make it of the task's text */
-    const gg_verdict *verdict;     /* DONE: of the best */
-    const char *end;               /* DONE: why: "mended", "rounds", "tokens", "time", "cost", "endpoint" */
+    const gg_str *inputs; /* VERIFY: input sets that the model proposed, for a candidate that was accepted before … */
+    size_t input_count;   /* … 0: none, it is a new one */
+    const gg_verdict *verdict; /* DONE: of the best */
+    const char *end;           /* DONE: why: "mended", "rounds", "tokens", "time", "cost", "endpoint" */
 } gg_srs_action;
 
 typedef struct gg_srs_round { /* the trajectory */
@@ -146,8 +171,9 @@ typedef struct gg_srs_round { /* the trajectory */
     gg_str outcome;           /* what was wrong, or the verdict's summary */
     gg_str cheat;             /* the name of what integrity refused it for; empty: nothing */
     gg_str reasons;           /* the model's own, one a line */
-    uint64_t input_tokens, output_tokens;
-    double cost;
+    gg_str
+        wider; /* of the inputs it proposed then: question, answer and what came of them, Markdown; empty: it was not asked */
+    gg_llm_usage usage;
 } gg_srs_round;
 
 typedef struct gg_srs gg_srs;
@@ -167,10 +193,10 @@ void gg_srs_log(const gg_srs *srs, gg_buf *out); /* the trajectory, Markdown */
  * loop { request = gg_explaining_next(e); NULL: done; ask it, and tell with gg_explaining_answered }. */
 enum { GG_EXPLAIN_SITES = 12, GG_EXPLANATION_BYTES = 2048 };
 typedef struct gg_explaining gg_explaining;
-/* task: breaks as gg_explain_batch chose them; its explanations and lessons are not looked at. */
-gg_explaining *gg_explaining_new(const gg_llm_task *task, bool json);
+/* task: breaks as gg_explain_batch chose them; its explanations and lessons are not looked at.  `budget`: outlives it. */
+gg_explaining *gg_explaining_new(const gg_llm_task *task, gg_llm_budget *budget);
 void gg_explaining_free(gg_explaining *explaining);                               /* NULL is fine */
-const gg_llm_request *gg_explaining_next(const gg_explaining *explaining);        /* borrowed until it is answered */
+const gg_llm_request *gg_explaining_next(gg_explaining *explaining);              /* borrowed until it is answered */
 void gg_explaining_answered(gg_explaining *explaining, const gg_llm_reply *reply, /* NULL: `failure` says why */
                             gg_str failure);
 /* When it is over: one for each site, plain Markdown; NULL: there is none, *failure (may be NULL) says why, and our own words stay.  Borrowed. */
@@ -197,8 +223,8 @@ gg_cheat gg_integrity_check(const gg_tree *before, const gg_tree *after, gg_span
 
 /* ---- the agent: SRS as the second source of a repair session (agent.c; gg_fix_use) --------------------------------------------------------- */
 typedef struct gg_agent gg_agent; /* one owner at a time; outlives the session it is used in */
-/* The limits are those of the whole session, max_rounds those of each site.  `lessons`, `registry`: borrowed, NULL is fine. */
-gg_agent *gg_agent_new(const gg_llm_limits *limits, gg_lessons *lessons, const gg_registry *registry);
+/* The limits are those of the whole session, max_rounds those of each site.  `lessons`: borrowed, NULL is fine. */
+gg_agent *gg_agent_new(const gg_llm_limits *limits, gg_lessons *lessons);
 void gg_agent_free(gg_agent *agent);
 void gg_agent_clock(gg_agent *agent, uint64_t now_ms); /* tell it before each step */
 /* Who knows words for a site that are better than ours, if any; they go into questions.  Called where the source is driven; borrowed. */
@@ -207,7 +233,7 @@ void gg_agent_explain(gg_agent *agent, gg_agent_words words, void *data);
 gg_fix_source gg_agent_source(gg_agent *agent);
 /* The SRS that runs, or ran last; NULL: none did.  Borrowed until the next one begins. */
 const gg_srs *gg_agent_srs(const gg_agent *agent);
-void gg_agent_spent(const gg_agent *agent, uint64_t *input_tokens, uint64_t *output_tokens, double *cost);
+gg_llm_usage gg_agent_spent(const gg_agent *agent);
 void gg_agent_log(const gg_agent *agent, gg_buf *out); /* "Show repair log": all trajectories, Markdown */
 
 #endif

@@ -2,7 +2,7 @@
 #include "repair/llm/exchange.h"
 
 /* In a fence longer than any run of backticks inside. */
-static void fenced(gg_buf *out, gg_str text) {
+void gg__fenced(gg_buf *out, gg_str text) {
     size_t longest = 2, run = 0;
     for (size_t i = 0; i < text.len; i++) {
         run = text.ptr[i] == '`' ? run + 1 : 0;
@@ -28,15 +28,17 @@ void gg_srs_log(const gg_srs *srs, gg_buf *out) {
                       i == 0     ? "first attempt"
                       : r->fresh ? "from the original code again"
                                  : "with the verdict on the one before");
-        gg_buf_printf(out, "%llu tokens sent, %llu received", (unsigned long long)r->input_tokens,
-                      (unsigned long long)r->output_tokens);
-        if (r->cost > 0) gg_buf_printf(out, ", cost %.4f", r->cost);
+        gg_buf_printf(out, "%llu tokens sent, %llu received", (unsigned long long)r->usage.input_tokens,
+                      (unsigned long long)r->usage.output_tokens);
+        if (r->usage.cost > 0) gg_buf_printf(out, ", cost %.4f", r->usage.cost);
         gg_buf_append_z(out, ".\n\nAsked:\n\n");
-        fenced(out, r->asked);
+        gg__fenced(out, r->asked);
         gg_buf_append_z(out, "Answered:\n\n");
-        fenced(out, r->answered);
+        gg__fenced(out, r->answered);
         if (r->cheat.len) gg_buf_printf(out, "Refused for `%.*s`.\n\n", GG_STR_ARG(r->cheat));
+        if (r->wider.len)
+            gg_buf_printf(out, "Proved, and then tried on more inputs: of these, %.*s", GG_STR_ARG(r->wider));
         gg_buf_append_z(out, "Came to:\n\n");
-        fenced(out, r->outcome);
+        gg__fenced(out, r->outcome);
     }
 }

@@ -2,14 +2,16 @@
  *
  * DESIGN  `messages` is the conversation: the prompt alone on attempt 0 and on rounds 2 and 4, and with every answer and every verdict since then on the odd
  * ones.  A wrong answer, a cheat and a refused candidate are the same here: words for the next odd round.
+ * An accepted candidate that would be the best so far is `accepted` only until the inputs that the model proposes for it were tried (widen.c).
  *
- * Invariant: `candidate` is not NULL exactly while a verdict is awaited; then the last row of `rounds` is that candidate's.
- * It ends: every answer and every verdict ends a round, and there are max_rounds + 1 of them. */
+ * Invariant: `candidate` is not NULL exactly in the states VERIFY and WIDEN; then the last row of `rounds` is that candidate's.
+ * Invariant: `accepted` is not NULL exactly in the state WIDEN.
+ * It ends: every answer and every verdict ends a round, or begins a widening, which has one of each; and there are max_rounds + 1 rounds. */
 #include "repair/llm/exchange.h"
 
-enum { MAX_ECHO_BYTES = 96 * 1024, MIN_ANSWER_TOKENS = 64, BYTES_PER_TOKEN = 4 };
+enum { MAX_ECHO_BYTES = 96 * 1024 };
 
-typedef enum state { STATE_ASK, STATE_WAIT, STATE_VERIFY, STATE_DONE } state;
+typedef enum state { STATE_ASK, STATE_WAIT, STATE_VERIFY, STATE_WIDEN, STATE_DONE } state;
 
 struct gg_srs {
     gg_arena *arena;
@@ -27,10 +29,10 @@ struct gg_srs {
     const char *end;
     gg_text *candidate, *best;
     gg_edits edits, best_edits; /* their texts borrow from those */
-    const gg_verdict *best_verdict;
-    uint64_t begun_ms, now_ms, tokens;
-    bool has_begun;
-    double cost;
+    const gg_verdict *best_verdict, *accepted;
+    gg__widening widening;
+    gg_llm_budget own, *budget;
+    bool failed; /* the endpoint does not answer */
 };
 
 gg_llm_limits gg_llm_limits_default(void) {
@@ -45,6 +47,8 @@ gg_srs *gg_srs_new(const gg_llm_task *task, const gg_llm_limits *limits) {
     srs->arena = gg_arena_new();
     srs->task = *task;
     srs->limits = *limits;
+    srs->own.limits = *limits;
+    srs->budget = &srs->own;
     if (srs->limits.max_rounds > GG_SRS_MAX_ROUNDS) srs->limits.max_rounds = GG_SRS_MAX_ROUNDS;
     srs->task.tree = srs->tree = gg_tree_ref(task->tree);
     if (task->site_count == 0 || !gg_llm_definition(srs->tree, task->sites[0]->span, &srs->definition)) {
@@ -56,10 +60,8 @@ gg_srs *gg_srs_new(const gg_llm_task *task, const gg_llm_limits *limits) {
     for (size_t i = 0; i < task->site_count; i++)
         srs->asked_breaks += task->sites[i]->count ? task->sites[i]->count : 1;
     srs->prompt = gg__prompt_make(task, srs->definition, limits->json, srs->arena);
-    srs->request = (gg_llm_request){.system = srs->prompt.system,
-                                    .max_tokens = limits->answer_tokens ? limits->answer_tokens : GG_LLM_MAX_TOKENS,
-                                    .temperature = limits->temperature,
-                                    .top_p = limits->top_p};
+    srs->request =
+        (gg_llm_request){.system = srs->prompt.system, .temperature = limits->temperature, .top_p = limits->top_p};
     if (limits->json) srs->request.schema = gg_llm_schema(&gg_llm_repair, srs->arena);
     return srs;
 }
@@ -78,46 +80,14 @@ void gg_srs_free(gg_srs *srs) {
 }
 
 void gg_srs_clock(gg_srs *srs, uint64_t now_ms) {
-    if (!srs->has_begun) srs->begun_ms = now_ms;
-    srs->has_begun = true;
-    srs->now_ms = now_ms;
+    gg_llm_budget_clock(srs->budget, now_ms);
+}
+
+void gg__srs_share(gg_srs *srs, gg_llm_budget *budget) {
+    srs->budget = budget;
 }
 
 /* ---- asking ---------------------------------------------------------------------------------------------------------------- */
-
-static uint64_t estimate(size_t bytes) {
-    return (bytes + BYTES_PER_TOKEN - 1) / BYTES_PER_TOKEN;
-}
-
-static uint64_t input_estimate(const gg_srs *srs) {
-    size_t bytes = srs->request.system.len + srs->request.schema.len;
-    for (size_t i = 0; i < srs->messages.len; i++) bytes += srs->messages.items[i].content.len;
-    return estimate(bytes);
-}
-
-static double cost_of(const gg_llm_limits *limits, uint64_t input, uint64_t output) {
-    return ((double)input * limits->input_price + (double)output * limits->output_price) / 1e6;
-}
-
-/* What a request may still spend becomes the length of its answer; the name of the budget that has no room for one, else NULL. */
-static const char *spend(gg_srs *srs) {
-    const gg_llm_limits *l = &srs->limits;
-    if (l->max_ms && srs->now_ms - srs->begun_ms >= l->max_ms) return "time";
-    uint64_t input = input_estimate(srs), room = l->answer_tokens ? l->answer_tokens : GG_LLM_MAX_TOKENS;
-    uint64_t least = room < MIN_ANSWER_TOKENS ? room : MIN_ANSWER_TOKENS;
-    if (l->max_tokens) {
-        uint64_t spent = srs->tokens + input, left = l->max_tokens > spent ? l->max_tokens - spent : 0;
-        if (left < least) return "tokens";
-        if (left < room) room = left;
-    }
-    if (l->max_cost > 0) {
-        double left = l->max_cost - srs->cost - cost_of(l, input, 0);
-        if (left < cost_of(l, 0, least) || left <= 0) return "cost";
-        if (left < cost_of(l, 0, room)) room = (uint64_t)(left * 1e6 / l->output_price);
-    }
-    srs->request.max_tokens = (uint32_t)room;
-    return NULL;
-}
 
 static void say(gg_srs *srs, gg_llm_role role, gg_str content) {
     gg_llm_message message = {role, content};
@@ -154,30 +124,59 @@ static void finish(gg_srs *srs, const char *end) {
     srs->end = end;
 }
 
+/* The candidate was accepted, and stays so or not: on to the next round, or the end. */
+static void settle(gg_srs *srs, const gg_verdict *verdict);
+
+/* Asks for the next round, unless a budget is spent. */
+static bool ask(gg_srs *srs) {
+    prepare(srs);
+    srs->request.messages = srs->messages.items;
+    srs->request.message_count = srs->messages.len;
+    const char *spent = gg_llm_budget_fit(srs->budget, &srs->request);
+    if (spent) {
+        finish(srs, spent);
+        return false;
+    }
+    gg_srs_round round = {.asked = srs->messages.items[srs->messages.len - 1].content,
+                          .fresh = begins_anew(srs, srs->rounds.len)};
+    gg_list_push(&srs->rounds, round);
+    srs->state = STATE_WAIT;
+    return true;
+}
+
+static void end_widening(gg_srs *srs) {
+    gg__widening *w = &srs->widening;
+    const gg_verdict *verdict = gg__widening_refuses(w) ? w->verdict : srs->accepted;
+    gg_srs_round *round = &srs->rounds.items[srs->rounds.len - 1];
+    round->wider = gg__widening_log(w, srs->arena);
+    round->usage.input_tokens += w->usage.input_tokens;
+    round->usage.output_tokens += w->usage.output_tokens;
+    round->usage.cost += w->usage.cost;
+    *w = (gg__widening){0};
+    srs->accepted = NULL;
+    settle(srs, verdict);
+}
+
 int gg_srs_next(gg_srs *srs, gg_srs_action *out, gg_error *err) {
     *out = (gg_srs_action){.step = GG_SRS_DONE};
-    if (srs->state == STATE_WAIT) return gg_fail(err, GG_EINTERNAL, "an answer is still awaited");
-    if (srs->state == STATE_ASK) {
-        prepare(srs);
-        const char *spent = spend(srs);
-        if (spent) {
-            finish(srs, spent);
-        } else {
-            gg_srs_round round = {.asked = srs->messages.items[srs->messages.len - 1].content,
-                                  .fresh = begins_anew(srs, srs->rounds.len)};
-            gg_list_push(&srs->rounds, round);
-            srs->request.messages = srs->messages.items;
-            srs->request.message_count = srs->messages.len;
-            srs->state = STATE_WAIT;
-            out->step = GG_SRS_ASK;
-            out->request = &srs->request;
-        }
+    if (srs->state == STATE_WAIT || srs->widening.state == GG__WIDENING_WAIT)
+        return gg_fail(err, GG_EINTERNAL, "an answer is still awaited");
+    if (srs->state == STATE_WIDEN) {
+        out->step = gg__widening_next(&srs->widening, srs->budget);
+        out->request = out->step == GG_SRS_ASK ? &srs->widening.request : NULL;
+        if (out->step == GG_SRS_DONE) end_widening(srs);
+    }
+    if (srs->state == STATE_ASK && ask(srs)) {
+        out->step = GG_SRS_ASK;
+        out->request = &srs->request;
     }
     out->round = (uint32_t)(srs->rounds.len ? srs->rounds.len - 1 : 0);
-    if (srs->state == STATE_VERIFY) {
+    if (srs->state == STATE_VERIFY || (srs->state == STATE_WIDEN && out->step == GG_SRS_VERIFY)) {
         out->step = GG_SRS_VERIFY;
         out->edited = srs->candidate;
         out->edits = &srs->edits;
+        out->inputs = srs->widening.inputs;
+        out->input_count = srs->state == STATE_WIDEN ? srs->widening.input_count : 0;
     } else if (srs->state == STATE_DONE) {
         out->end = srs->end;
         out->edited = srs->best;
@@ -192,19 +191,12 @@ int gg_srs_next(gg_srs *srs, gg_srs_action *out, gg_error *err) {
 /* The round was no success: on to the next one, or the end. */
 static void go_on(gg_srs *srs, gg_str outcome) {
     srs->rounds.items[srs->rounds.len - 1].outcome = gg_arena_str(srs->arena, outcome);
-    if (srs->rounds.len > srs->limits.max_rounds)
+    if (srs->failed)
+        finish(srs, "endpoint");
+    else if (srs->rounds.len > srs->limits.max_rounds)
         finish(srs, "rounds");
     else
         srs->state = STATE_ASK;
-}
-
-static void count(gg_srs *srs, const gg_llm_reply *reply) {
-    gg_srs_round *round = &srs->rounds.items[srs->rounds.len - 1];
-    round->input_tokens = reply->input_tokens ? reply->input_tokens : input_estimate(srs);
-    round->output_tokens = reply->output_tokens ? reply->output_tokens : estimate(reply->text.len);
-    round->cost = cost_of(&srs->limits, round->input_tokens, round->output_tokens);
-    srs->tokens += round->input_tokens + round->output_tokens;
-    srs->cost += round->cost;
 }
 
 static gg_str joined(const gg_str *items, size_t n, gg_arena *arena) {
@@ -248,6 +240,11 @@ static int candidate_of(gg_srs *srs, const gg_llm_reply *reply, gg_error *err) {
 }
 
 int gg_srs_answered(gg_srs *srs, const gg_llm_reply *reply, gg_str failure, gg_error *err) {
+    if (srs->widening.state == GG__WIDENING_WAIT) {
+        srs->failed = reply == NULL;
+        gg__widening_answered(&srs->widening, srs->budget, reply, failure, srs->arena);
+        return 0;
+    }
     if (srs->state != STATE_WAIT) return gg_fail(err, GG_EINTERNAL, "no answer is awaited");
     gg_srs_round *round = &srs->rounds.items[srs->rounds.len - 1];
     if (reply == NULL) {
@@ -257,7 +254,7 @@ int gg_srs_answered(gg_srs *srs, const gg_llm_reply *reply, gg_str failure, gg_e
     }
     gg_str valid = {reply->text.ptr, gg_utf8_valid_prefix(reply->text)};
     round->answered = gg_arena_str(srs->arena, gg_str_slice(valid, 0, GG__MAX_ANSWER_BYTES));
-    count(srs, reply);
+    round->usage = gg_llm_budget_count(srs->budget, &srs->request, reply);
     gg_error why = {0};
     if (candidate_of(srs, reply, &why) != 0)
         go_on(srs, gg__neutral(gg_str_from(why.message), srs->arena));
@@ -272,12 +269,15 @@ static bool is_mended(const gg_srs *srs, const gg_verdict *verdict) {
     return verdict->glued || (int64_t)verdict->breaks_before - left >= (int64_t)srs->asked_breaks;
 }
 
-int gg_srs_verified(gg_srs *srs, const gg_verdict *verdict, gg_error *err) {
-    if (srs->state != STATE_VERIFY) return gg_fail(err, GG_EINTERNAL, "no verdict is awaited");
+static bool is_best(const gg_srs *srs, const gg_verdict *verdict) {
+    return verdict->accepted && (srs->best == NULL || verdict->breaks_after < srs->best_verdict->breaks_after);
+}
+
+static void settle(gg_srs *srs, const gg_verdict *verdict) {
     gg_text *candidate = srs->candidate;
     srs->candidate = NULL;
     gg_str words = gg__verdict_words(verdict, srs->path, candidate, srs->arena);
-    if (verdict->accepted && (srs->best == NULL || verdict->breaks_after < srs->best_verdict->breaks_after)) {
+    if (is_best(srs, verdict)) {
         gg_text_unref(&srs->best);
         gg_edits_clear(&srs->best_edits);
         srs->best = gg_text_ref(candidate);
@@ -291,6 +291,23 @@ int gg_srs_verified(gg_srs *srs, const gg_verdict *verdict, gg_error *err) {
         finish(srs, "mended");
     } else {
         go_on(srs, words);
+    }
+}
+
+int gg_srs_verified(gg_srs *srs, const gg_verdict *verdict, gg_error *err) {
+    if (srs->widening.state == GG__WIDENING_VERIFY) {
+        gg__widening_verified(&srs->widening, verdict);
+        return 0;
+    }
+    if (srs->state != STATE_VERIFY) return gg_fail(err, GG_EINTERNAL, "no verdict is awaited");
+    if (is_best(srs, verdict))
+        gg__widening_begin(&srs->widening, &srs->task, srs->definition, srs->candidate, verdict, &srs->limits,
+                           srs->arena);
+    if (srs->widening.state == GG__WIDENING_ASK) {
+        srs->accepted = verdict;
+        srs->state = STATE_WIDEN;
+    } else {
+        settle(srs, verdict);
     }
     return 0;
 }

@@ -6,6 +6,7 @@
 
 #include "server/llm/client.h"
 #include "server/llm/explanations.h"
+#include "server/llm/limits.h"
 
 typedef struct told {
     gg_str file, id;
@@ -19,9 +20,8 @@ struct gg_cli_explainer {
     gg_http *http; /* NULL: there is no model */
     gg_arena *arena;
     GG_LIST(told) told;
-    uint64_t tokens; /* so far, and what they cost */
-    double cost;
-    bool failed; /* no more is asked */
+    gg_llm_budget budget; /* of the run; its limits are those of the file that is explained */
+    bool failed;          /* no more is asked */
     gg_explaining *explaining;
     bool done;
 };
@@ -65,12 +65,7 @@ static void on_progress(void *data, uint64_t tokens) {
 static void on_done(void *data, const gg_exchange_end *end) {
     gg_cli_explainer *x = data;
     bool answered = end->error.code == 0;
-    enum { BYTES_A_TOKEN = 4 }; /* of what an endpoint does not count */
-    if (answered) {
-        uint64_t out = end->reply.output_tokens ? end->reply.output_tokens : end->reply.text.len / BYTES_A_TOKEN;
-        x->tokens += end->reply.input_tokens + out;
-        if (end->cost > 0) x->cost += end->cost;
-    } else {
+    if (!answered) {
         gg_arena *arena = gg_arena_new();
         say(x, gg_arena_z(arena, gg_arena_printf(arena, "the model gave no answer: %s", end->error.message)));
         gg_arena_free(arena);
@@ -80,25 +75,18 @@ static void on_done(void *data, const gg_exchange_end *end) {
     uv_stop(gg_cli_run_loop(x->run));
 }
 
-static bool budget_is_spent(const gg_cli_explainer *x, const gg_options *options) {
-    const json_t *tokens = json_object_get(options->values, "model.maxTokens"),
-                 *cost = json_object_get(options->values, "model.maxCost");
-    return (json_number_value(tokens) > 0 && (double)x->tokens >= json_number_value(tokens)) ||
-           (json_number_value(cost) > 0 && x->cost >= json_number_value(cost));
-}
-
 /* One question, asked again where the answer cannot be used. */
 static void ask(gg_cli_explainer *x, const gg_cli_file *file, const gg_llm_task *task, const char *root) {
     const gg_exchange_options options = {.data = x, .on_progress = on_progress, .on_done = on_done};
     uv_loop_t *loop = gg_cli_run_loop(x->run);
     const gg_llm_request *request;
     gg_str failure;
-    x->explaining = gg_explaining_new(task, false);
-    while (!x->failed && (request = gg_explaining_next(x->explaining)) != NULL) {
-        if (budget_is_spent(x, file->options)) {
-            say(x, "what the settings allow to spend on a model is spent");
-            break;
-        }
+    x->budget.limits = gg_limits_of(file->options, x->endpoint.input_price, x->endpoint.output_price);
+    x->explaining = gg_explaining_new(task, &x->budget);
+    while (!x->failed) {
+        enum { NS_A_MS = 1000000 };
+        gg_llm_budget_clock(&x->budget, uv_hrtime() / NS_A_MS);
+        if ((request = gg_explaining_next(x->explaining)) == NULL) break;
         x->done = false;
         on_progress(x, 0);
         gg_exchange_start(x->http, loop, &x->endpoint, request, &options);
@@ -106,7 +94,9 @@ static void ask(gg_cli_explainer *x, const gg_cli_file *file, const gg_llm_task 
     }
     gg_cli_progress(x->run, "%s", "");
     const gg_str *texts = gg_explaining_texts(x->explaining, &failure);
-    if (texts == NULL && failure.len)
+    if (texts == NULL && failure.len && gg_llm_budget_spent(&x->budget))
+        say(x, gg_arena_z(x->arena, failure));
+    else if (texts == NULL && failure.len)
         fprintf(stderr, "graphglue-lsp check: %.*s; breaks keep the built-in explanation\n", GG_STR_ARG(failure));
     for (size_t i = 0; texts && i < task->site_count; i++) {
         const gg_site *site = task->sites[i];

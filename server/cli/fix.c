@@ -58,6 +58,8 @@ static int verify(fixing *f, gg_fix *fix, const gg_fix_action *action, const gg_
                                  .also_count = action->also_count,
                                  .copies = action->copies,
                                  .sandbox = action->foreign,
+                                 .more_inputs = action->inputs,
+                                 .more_input_count = action->input_count,
                                  .train = f->args.train,
                                  .deadline_ms = file->options->timeout_ms};
     gg_overlay_file *original = texts_of(fix, GG_STR_NULL, NULL, &request.original_count);

@@ -59,7 +59,7 @@ const char *gg_cli_model_name(const gg_cli_model *model) {
 
 void gg_cli_model_begin(gg_cli_model *model, gg_fix *fix, const gg_cli_file *file) {
     char root[GG_PATH_BYTES];
-    gg_session_agent_open(&model->agent, file->options, model->endpoint.input_price, model->endpoint.output_price, NULL,
+    gg_session_agent_open(&model->agent, file->options, model->endpoint.input_price, model->endpoint.output_price,
                           gg_cli_project_of(file->absolute, root) ? root : NULL, model->endpoint.model);
     gg_fix_use(fix, gg_agent_source(model->agent.agent));
 }
@@ -114,27 +114,23 @@ int gg_cli_model_ask(gg_cli_model *model, gg_fix *fix, const gg_fix_action *acti
 
 json_t *gg_cli_model_json(const gg_cli_model *model) {
     if (model == NULL) return json_null();
-    uint64_t input, output;
-    double cost;
+    gg_llm_usage spent = gg_agent_spent(model->agent.agent);
     gg_buf log;
-    gg_agent_spent(model->agent.agent, &input, &output, &cost);
     gg_buf_init(&log, MAX_LOG);
     gg_agent_log(model->agent.agent, &log);
     bool priced = model->endpoint.input_price >= 0 && model->endpoint.output_price >= 0;
     json_t *out = json_pack("{s:s, s:I, s:I, s:o, s:s%}", "name", model->endpoint.model, "input_tokens",
-                            (json_int_t)input, "output_tokens", (json_int_t)output, "cost",
-                            priced ? json_real(cost) : json_null(), "log", log.ptr ? log.ptr : "", log.len);
+                            (json_int_t)spent.input_tokens, "output_tokens", (json_int_t)spent.output_tokens, "cost",
+                            priced ? json_real(spent.cost) : json_null(), "log", log.ptr ? log.ptr : "", log.len);
     gg_buf_clear(&log);
     return out;
 }
 
 void gg_cli_model_print(const gg_cli_model *model) {
-    uint64_t input, output;
-    double cost;
-    gg_agent_spent(model->agent.agent, &input, &output, &cost);
-    if (input + output == 0) return;
-    printf("%s: %llu tokens sent, %llu answered", model->endpoint.model, (unsigned long long)input,
-           (unsigned long long)output);
-    if (model->endpoint.input_price >= 0 && model->endpoint.output_price >= 0) printf(", cost %.4g", cost);
+    gg_llm_usage spent = gg_agent_spent(model->agent.agent);
+    if (spent.input_tokens + spent.output_tokens == 0) return;
+    printf("%s: %llu tokens sent, %llu answered", model->endpoint.model, (unsigned long long)spent.input_tokens,
+           (unsigned long long)spent.output_tokens);
+    if (model->endpoint.input_price >= 0 && model->endpoint.output_price >= 0) printf(", cost %.4g", spent.cost);
     puts("\n");
 }

@@ -3,6 +3,8 @@
 
 #include "server/llm/editor_model.h"
 
+enum { MAX_NAME_BYTES = 4096 };
+
 struct gg_asking {
     gg_session *session;
     gg_endpoint endpoint; /* empty: the editor's model */
@@ -67,15 +69,48 @@ void gg_model_cancel_all(gg_session *session) {
     for (size_t i = 0; i < session->askings.len; i++) gg_model_cancel(session->askings.items[i]);
 }
 
-char *gg_model_name(const gg_session *session, const gg_options *settings, gg_error *err) {
+int gg_model_who_read(gg_model_who *out, const gg_session *session, const gg_options *settings, gg_error *err) {
+    static const char editors[] = "the editor's model";
     gg_endpoint endpoint;
-    gg_buf out;
-    if (choose(&endpoint, session, settings, err) != 0) return NULL;
-    gg_buf_init(&out, 4096);
-    if (endpoint.api)
-        (void)gg_buf_printf(&out, "%s at %s", endpoint.model, endpoint.shown);
-    else
-        (void)gg_buf_append_z(&out, "the editor's model");
+    *out = (gg_model_who){.input_price = -1, .output_price = -1};
+    int error = choose(&endpoint, session, settings, err);
+    if (error) return error;
+    bool known = endpoint.api != NULL;
+    out->model = gg_str_dup(gg_str_from(known ? endpoint.model : editors));
+    if (known) {
+        gg_buf name;
+        gg_buf_init(&name, MAX_NAME_BYTES);
+        (void)gg_buf_printf(&name, "%s at %s", endpoint.model, endpoint.shown);
+        out->name = gg_buf_take(&name);
+        out->input_price = endpoint.input_price;
+        out->output_price = endpoint.output_price;
+    } else {
+        out->name = gg_str_dup(gg_str_from(editors));
+    }
     gg_endpoint_clear(&endpoint);
-    return gg_buf_take(&out);
+    return 0;
+}
+
+void gg_model_who_clear(gg_model_who *who) {
+    gg_free(who->name);
+    gg_free(who->model);
+    *who = (gg_model_who){0};
+}
+
+void gg_heard_take(gg_heard *out, const gg_exchange_end *end) {
+    gg_heard_clear(out);
+    out->answered = end->error.code == 0;
+    if (out->answered) {
+        out->reply = end->reply;
+        out->text = gg_str_dup(end->reply.text);
+        out->reply.text = (gg_str){out->text, end->reply.text.len};
+    } else {
+        out->failure = gg_str_dup(gg_str_from(end->error.message));
+    }
+}
+
+void gg_heard_clear(gg_heard *heard) {
+    gg_free(heard->text);
+    gg_free(heard->failure);
+    *heard = (gg_heard){0};
 }

@@ -13,7 +13,23 @@ gg_asking *gg_model_ask(gg_session *session, const gg_options *settings, const g
                         const gg_exchange_options *options, gg_error *err);
 void gg_model_cancel(gg_asking *asking);       /* its on_done follows, from the next turn */
 void gg_model_cancel_all(gg_session *session); /* on the way out */
-/* Which model would be asked, in words for the user ("qwen at http://…"); the caller frees.  NULL with err as above. */
-char *gg_model_name(const gg_session *session, const gg_options *settings, gg_error *err);
+
+typedef struct gg_model_who {         /* which model would be asked */
+    char *name;                       /* in words for the user: "qwen at http://…" */
+    char *model;                      /* its own name; of the editor's, as above */
+    double input_price, output_price; /* of a million tokens; negative: not known */
+} gg_model_who;
+int gg_model_who_read(gg_model_who *out, const gg_session *session, const gg_options *settings,
+                      gg_error *err) GG_MUST_USE; /* as above */
+void gg_model_who_clear(gg_model_who *who);
+
+typedef struct gg_heard { /* how an exchange ended, kept */
+    bool answered;
+    gg_llm_reply reply; /* its text is `text` */
+    char *text;
+    char *failure; /* NULL where it was answered */
+} gg_heard;
+void gg_heard_take(gg_heard *out, const gg_exchange_end *end); /* what it had is freed */
+void gg_heard_clear(gg_heard *heard);
 
 #endif

@@ -8,30 +8,10 @@
 #include <unistd.h>
 
 #include "server/llm/explanations.h"
+#include "server/llm/limits.h"
 #include "server/state_folder.h"
 
-enum {
-    MAX_LESSONS_BYTES = 32 << 20, /* as many as are kept, each as long as one may be */
-    MOST_SECONDS = 1000000000     /* of a budget; more is none */
-};
-
-static double number(const gg_options *options, const char *key, double otherwise) {
-    const json_t *value = json_object_get(options->values, key);
-    return json_is_number(value) ? json_number_value(value) : otherwise;
-}
-
-static gg_llm_limits limits_of(const gg_options *options, double input_price, double output_price) {
-    gg_llm_limits limits = gg_llm_limits_default();
-    double rounds = number(options, "model.rounds", limits.max_rounds);
-    limits.max_rounds = rounds > GG_SRS_MAX_ROUNDS ? GG_SRS_MAX_ROUNDS : (uint32_t)rounds;
-    limits.max_tokens = (uint64_t)number(options, "model.maxTokens", (double)limits.max_tokens);
-    double seconds = number(options, "model.maxTime", 0);
-    limits.max_ms = seconds < MOST_SECONDS ? (uint64_t)(seconds * 1000) : 0;
-    limits.max_cost = number(options, "model.maxCost", limits.max_cost);
-    limits.input_price = input_price > 0 ? input_price : 0;
-    limits.output_price = output_price > 0 ? output_price : 0;
-    return limits;
-}
+enum { MAX_LESSONS_BYTES = 32 << 20 }; /* as many as are kept, each as long as one may be */
 
 static bool path_of(const char *root, char *out, size_t size) {
     return snprintf(out, size, "%s/.graphglue/lessons.jsonl", root) < (int)size;
@@ -93,12 +73,12 @@ static bool explained(void *data, gg_str *out, const gg_tree *tree, const gg_sit
 }
 
 void gg_session_agent_open(gg_session_agent *out, const gg_options *options, double input_price, double output_price,
-                           const gg_registry *registry, const char *root, const char *model) {
-    gg_llm_limits limits = limits_of(options, input_price, output_price);
+                           const char *root, const char *model) {
+    gg_llm_limits limits = gg_limits_of(options, input_price, output_price);
     *out = (gg_session_agent){.lessons = gg_lessons_new(), .root = root ? gg_str_dup(gg_str_from(root)) : NULL};
     if (root) load(out->lessons, root);
     out->known = bytes_of(out->lessons);
-    out->agent = gg_agent_new(&limits, out->lessons, registry);
+    out->agent = gg_agent_new(&limits, out->lessons);
     out->model = gg_str_dup(gg_str_from(model));
     if (root) gg_agent_explain(out->agent, explained, out);
 }

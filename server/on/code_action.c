@@ -124,15 +124,16 @@ static void on_looked_up(void *data) {
         for (size_t i = 0; i < l->site_count; i++)
             for (size_t j = 0; j < l->offer_counts[i]; j++) json_array_append_new(actions, action(l, document, i, j));
         gg_error none = {0};
-        char *model = l->site_count ? gg_model_name(l->session, gg_options_of(document), &none) : NULL;
-        for (size_t i = 0; model && i < l->site_count; i++) { /* it is asked about a class or function */
+        gg_model_who model = {0};
+        if (l->site_count) (void)!gg_model_who_read(&model, l->session, gg_options_of(document), &none);
+        for (size_t i = 0; model.name && i < l->site_count; i++) { /* it is asked about a class or function */
             if (document->findings->sites.items[l->sites[i]].enclosing.len == 0) continue;
+            json_array_append_new(
+                actions, model_action(l, document, i, "Glue this graph", "graphglue.glueWithModel", model.name));
             json_array_append_new(actions,
-                                  model_action(l, document, i, "Glue this graph", "graphglue.glueWithModel", model));
-            json_array_append_new(actions,
-                                  model_action(l, document, i, "Explain this break", "graphglue.explain", model));
+                                  model_action(l, document, i, "Explain this break", "graphglue.explain", model.name));
         }
-        gg_free(model);
+        gg_model_who_clear(&model);
         for (size_t i = 0; i < l->ignorable_count; i++) add_ignore(actions, l, document, &l->ignorables[i]);
         gg_call_reply_take(l->call, actions);
     }

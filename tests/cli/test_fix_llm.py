@@ -48,11 +48,14 @@ def fix(
     *arguments: str,
     program: str = PROGRAM,
     rounds: int = 3,
+    inputs: list[Action] | None = None,
+    more: str = "",
 ) -> tuple[dict[str, Any], ModelServer]:
-    """The file's JSON, and the server with what it was asked.  No key is in what was printed or logged."""
+    """The file's JSON, and the server with what it was asked.  `inputs`: what it says when it is asked for more of them.  `more`: settings.
+    No key is in what was printed or logged."""
     (folder / "net.py").write_text(program)
-    with ModelServer(script) as server:
-        settings = f'[tool.graphglue.model]\nurl = "{server.url}"\nname = "scripted"\nrounds = {rounds}\n'
+    with ModelServer(script, inputs=inputs or ()) as server:
+        settings = f'[tool.graphglue.model]\nurl = "{server.url}"\nname = "scripted"\nrounds = {rounds}\n{more}'
         (folder / "pyproject.toml").write_text(settings)
         env = {"GRAPHGLUE_MODEL_KEY": KEY, "GRAPHGLUE_LOG": "debug"}
         done = cli("fix", "--llm", "--json", *arguments, "net.py", cwd=folder, env=env)
@@ -121,6 +124,106 @@ def test_wrong_for_ever(tmp_path: Path) -> None:
     assert not out["entries"][0]["glued"] and out["patched"] == PROGRAM
     assert not any(r["verdict"]["accepted"] for r in out["repairs"])
     assert out["model"]["log"].count("### Round") == 6
+
+
+# Two branches: one answer mends one of them.
+TWO = """class Net(nn.Module):
+    def forward(self, x):
+        h = x * 2
+        {first}
+        {second}
+        return h
+"""
+BRANCHES = [f"if h.sum() > {n}:\n            h = torch.tensor(sorted(h.tolist()))" for n in (0, 1)]
+MENDED = [f"h = torch.where(h.sum() > {n}, torch.sort(h).values, h)" for n in (0, 1)]
+
+
+def two(first: str, second: str) -> str:
+    return TWO.format(first=first, second=second)
+
+
+def test_what_mends_a_part_is_asked_again_with_what_is_left(tmp_path: Path) -> None:
+    program = PROGRAM.replace(BROKEN, two(*BRANCHES))
+    part, whole = said(two(MENDED[0], BRANCHES[1])), said(two(*MENDED))
+    out, server = fix(tmp_path, [part, whole], program=program)
+    assert out["entries"][0]["glued"]
+    feedback = server.requests[1].body["messages"][-1]["content"]
+    assert "The results are right, and breaks went from " in feedback and "Breaks that are left:" in feedback
+    assert "at `if h.sum() > 1:`" in feedback
+    assert [r["verdict"]["accepted"] for r in out["repairs"] if r["source"] == "model"] == [True, True]
+
+
+def test_a_part_is_offered_when_nothing_better_comes(tmp_path: Path) -> None:
+    program = PROGRAM.replace(BROKEN, two(*BRANCHES))
+    out, server = fix(
+        tmp_path, [said(two(MENDED[0], BRANCHES[1])), said(two("pass", "pass"))], program=program, rounds=2
+    )
+    assert len(server.requests) == 3
+    assert not out["entries"][0]["glued"] and MENDED[0] in out["patched"] and BRANCHES[1] in out["patched"]
+
+
+# ---- inputs that the model proposes ------------------------------------------------------------------------------------------
+
+# Right wherever the sum is not one number: no input set of ours has that.
+NEARLY = RIGHT.replace("torch.sort(h).values", "torch.where(h.sum() != -6, torch.sort(h).values, h)")
+ONE = "(torch.tensor([0, 0, 0, 0, 0, 0, 0, -3]),)"
+
+
+def proposing(*inputs: str) -> list[Action]:
+    return [Answer("".join(f"<Input>{text}</Input>\n" for text in inputs))]
+
+
+def test_what_is_right_on_ours_and_wrong_on_the_models_inputs_is_refused(tmp_path: Path) -> None:
+    out, server = fix(
+        tmp_path,
+        [said(NEARLY), said(RIGHT)],
+        inputs=proposing(ONE, "(given[0] * 2,)"),
+        more="more-inputs = 2\n",
+    )
+    assert out["entries"][0]["glued"] and out["patched"] == PROGRAM.replace(BROKEN, RIGHT)
+    feedback = server.requests[1].body["messages"][-1]["content"]
+    assert f"on the proposed inputs `{ONE}`" in feedback and "elements differ" in feedback
+    first, second = (p.body["messages"][-1]["content"] for p in server.proposals)
+    assert "Propose up to 2 inputs" in first and "!= -6" in first and "!= -6" not in second
+    assert "- net: (int64 [8])" in first and "graphglue_inputs" not in first
+    assert [r["verdict"]["accepted"] for r in out["repairs"] if r["source"] == "model"] == [False, True]
+    log = out["model"]["log"]
+    assert f"{ONE}: compared" in log and "does not hold on them" in log and "The edit holds on them" in log
+
+
+def test_without_such_inputs_it_passes(tmp_path: Path) -> None:
+    """What the test above refuses is found by nothing else."""
+    out, server = fix(tmp_path, [said(NEARLY)], more="more-inputs = 0\n")
+    assert out["entries"][0]["glued"] and server.proposals == []
+
+
+@pytest.mark.parametrize(
+    "inputs",
+    [
+        proposing("given[0]", "(open('x', 'w'),)", "(torch.zeros(8, 8),)", "(torch.zeros(8"),
+        [Answer("no")],
+        [Status(500)],
+        [Truncated("<Input>(1,)")],
+    ],
+    ids=["none of ours", "no form", "500", "truncated"],
+)
+def test_what_is_no_input_costs_nothing(tmp_path: Path, inputs: list[Action]) -> None:
+    out, server = fix(tmp_path, [said(RIGHT)], inputs=inputs)
+    assert out["entries"][0]["glued"] and len(server.requests) == 1 and server.proposals
+    assert not (tmp_path / "x").exists()
+
+
+def test_a_rules_edit_is_tried_on_them_too(tmp_path: Path) -> None:
+    program = PROGRAM.replace(
+        BROKEN,
+        "class Net(nn.Module):\n    def forward(self, x):\n        if x.sum() > 0:\n            return x + 1\n        return x - 1\n",
+    )
+    out, server = fix(
+        tmp_path, [said(RIGHT)], program=program, inputs=proposing("(torch.zeros_like(given[0]),)", "(-given[0],)")
+    )
+    assert out["entries"][0]["glued"] and server.requests == [] and len(server.proposals) == 1
+    assert out["repairs"][0]["source"] == "rule"
+    assert "inputs for a rule's edit" in out["model"]["log"] and "(-given[0],): compared" in out["model"]["log"]
 
 
 @pytest.mark.parametrize(

@@ -33,13 +33,13 @@ typedef struct session {
     size_t foreign; /* candidates of rules that were */
 } session;
 
-static void begin(session *s, const gg_llm_limits *limits, const char *const *codes) {
+static void begin_with(session *s, gg_safety max_safety, const gg_llm_limits *limits, const char *const *codes) {
     *s = (session){.lessons = gg_lessons_new()};
     gg_text *text = NULL;
     assert_int_equal(gg_text_new(&text, gg_str_from(net), NULL), 0);
     gg_llm_limits standard = gg_llm_limits_default();
-    s->agent = gg_agent_new(limits ? limits : &standard, s->lessons, NULL);
-    s->fix = gg_fix_new(GG_STR(FILE_PATH), text, GG_SAFETY_EXACT, NULL);
+    s->agent = gg_agent_new(limits ? limits : &standard, s->lessons);
+    s->fix = gg_fix_new(GG_STR(FILE_PATH), text, max_safety, NULL);
     gg_fix_use(s->fix, gg_agent_source(s->agent));
     gg_text_unref(&text);
     gg_agent_clock(s->agent, 1);
@@ -48,6 +48,10 @@ static void begin(session *s, const gg_llm_limits *limits, const char *const *co
     json_t *e = entry(s->action.original, codes);
     assert_int_equal(gg_fix_captured(s->fix, &e, 1, &s->err), 0);
     json_decref(e);
+}
+
+static void begin(session *s, const gg_llm_limits *limits, const char *const *codes) {
+    begin_with(s, GG_SAFETY_EXACT, limits, codes);
 }
 
 static void end(session *s) {
@@ -113,10 +117,8 @@ static void test_in_a_repair_session(void **state) {
     assert_true(repairs[n - 1].verdict->accepted && !repairs[n - 2].verdict->accepted);
     assert_int_equal(repairs[n - 1].edit_count, 1);
     assert_int_equal(gg_lessons_count(s.lessons), 1); /* learned */
-    uint64_t in, out;
-    double cost;
-    gg_agent_spent(s.agent, &in, &out, &cost);
-    assert_true(in > 1000 && out > 50);
+    gg_llm_usage spent = gg_agent_spent(s.agent);
+    assert_true(spent.input_tokens > 1000 && spent.output_tokens > 50);
     gg_buf log;
     gg_buf_init(&log, 1 << 20);
     gg_agent_log(s.agent, &log);
@@ -187,6 +189,102 @@ static void test_without_a_source(void **state) {
     gg_fix_use(s.fix, (gg_fix_source){0});
     expect(&s, GG_FIX_DONE);
     assert_int_equal(gg_fix_answered(s.fix, NULL, GG_STR_NULL, &s.err), GG_EINTERNAL);
+    end(&s);
+}
+
+/* ---- more inputs ------------------------------------------------------------------------------------------------------------ */
+
+static void answer_inputs(session *s) {
+    gg_llm_reply reply = {.text = GG_STR("<Input>(torch.zeros(2, 4),)</Input>")};
+    assert_int_equal(gg_fix_answered(s->fix, &reply, GG_STR_NULL, &s->err), 0);
+}
+
+static void next_step(session *s, gg_fix_step step) {
+    gg_agent_clock(s->agent, 2);
+    assert_int_equal(gg_fix_next(s->fix, &s->action, &s->err), 0);
+    assert_int_equal(s->action.step, step);
+}
+
+/* The first candidate is a rule's.  It is tried on what the model proposes, and adopted or not. */
+static void rule_on_more_inputs(bool holds) {
+    session s;
+    gg_llm_limits limits = gg_llm_limits_default();
+    limits.more_inputs = 4;
+    limits.max_rounds = 0;
+    begin_with(&s, GG_SAFETY_EFFECTS, &limits, BREAKS("print('done', h.max().item())"));
+    next_step(&s, GG_FIX_VERIFY);
+    const gg_rule *rule = s.action.rule;
+    assert_non_null(rule);
+    judge(&s, true, 1, 0, NULL);
+    assert_int_equal(gg_fix_verified(s.fix, NULL, GG_STR_NULL, &s.err), GG_EINTERNAL);
+    next_step(&s, GG_FIX_ASK);
+    expect_part(prompt_of(&s), "Propose up to 4 inputs", true);
+    answer_inputs(&s);
+    next_step(&s, GG_FIX_VERIFY);
+    assert_ptr_equal(s.action.rule, rule);
+    assert_false(s.action.foreign);
+    assert_int_equal(s.action.input_count, 1);
+    gg_fix_action again;
+    assert_int_equal(gg_fix_next(s.fix, &again, &s.err), GG_EINTERNAL);
+    judge(&s, holds, 1, holds ? 0 : 1, NULL);
+    size_t n;
+    if (holds) {
+        next_step(&s, GG_FIX_DONE);
+        assert_false(gg_str_equal(gg_text_bytes(gg_fix_text(s.fix)), gg_str_from(net)));
+        const gg_fix_repair *repairs = gg_fix_repairs(s.fix, &n);
+        assert_true(n == 1 && repairs[0].verdict->accepted);
+    } else {
+        expect(&s, GG_FIX_ASK); /* other rules, then the model */
+        expect_part(prompt_of(&s), "Rewrite the code", true);
+        const gg_fix_repair *repairs = gg_fix_repairs(s.fix, &n);
+        assert_true(n > 0 && !repairs[0].verdict->accepted);
+        assert_true(gg_str_equal(gg_text_bytes(gg_fix_text(s.fix)), gg_str_from(net)));
+    }
+    gg_buf log;
+    gg_buf_init(&log, 1 << 20);
+    gg_agent_log(s.agent, &log);
+    expect_part(gg_buf_str(&log), "## Net.forward: inputs for a rule's edit (GB", true);
+    expect_part(gg_buf_str(&log), holds ? "The edit holds on them" : "The edit does not hold on them", true);
+    gg_buf_clear(&log);
+    end(&s);
+}
+
+static void test_more_inputs_for_a_rule(void **state) {
+    (void)state;
+    rule_on_more_inputs(true);
+    rule_on_more_inputs(false);
+}
+
+/* A model's candidate is one repair, however often it was tried. */
+static void test_more_inputs_for_a_model(void **state) {
+    (void)state;
+    session s;
+    gg_llm_limits limits = gg_llm_limits_default();
+    limits.more_inputs = 4;
+    begin(&s, &limits, BREAKS("h.sum() > 0", "h.max().item()"));
+    expect(&s, GG_FIX_ASK);
+    size_t before, n;
+    gg_fix_repairs(s.fix, &before);
+    answer(&s, mended_class);
+    expect(&s, GG_FIX_VERIFY);
+    judge(&s, true, 2, 0, NULL);
+    expect(&s, GG_FIX_ASK);
+    answer_inputs(&s);
+    next_step(&s, GG_FIX_VERIFY);
+    assert_true(s.action.foreign && s.action.rule == NULL && s.action.input_count == 1);
+    judge(&s, false, 2, 2, NULL);
+    const gg_fix_repair *repairs = gg_fix_repairs(s.fix, &n);
+    assert_true(n == before + 1 && !repairs[n - 1].verdict->accepted);
+    expect(&s, GG_FIX_ASK);
+    assert_int_equal(s.action.request->message_count, 3);
+    expect_part(s.action.request->messages[2].content, "output 0 differs", true);
+    answer(&s, mended_class);
+    expect(&s, GG_FIX_VERIFY);
+    judge(&s, true, 2, 0, NULL);
+    expect(&s, GG_FIX_ASK);
+    assert_int_equal(gg_fix_answered(s.fix, NULL, GG_STR("gone"), &s.err), 0);
+    expect(&s, GG_FIX_DONE);
+    expect_part(gg_text_bytes(gg_fix_text(s.fix)), "torch.where(h.sum() > 0, clip(h), scale(h))", true);
     end(&s);
 }
 
@@ -361,8 +459,12 @@ static void test_sixty_cases(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_in_a_repair_session), cmocka_unit_test(test_partly_mended),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_in_a_repair_session),
+                                       cmocka_unit_test(test_partly_mended),
                                        cmocka_unit_test(test_several_definitions),
-                                       cmocka_unit_test(test_without_a_source), cmocka_unit_test(test_sixty_cases)};
+                                       cmocka_unit_test(test_without_a_source),
+                                       cmocka_unit_test(test_more_inputs_for_a_rule),
+                                       cmocka_unit_test(test_more_inputs_for_a_model),
+                                       cmocka_unit_test(test_sixty_cases)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,8 @@ static gg_llm_reply reply_of(const char *text) {
     return (gg_llm_reply){.text = gg_str_from(text)};
 }
 
+static gg_llm_budget free_of_charge; /* without a limit */
+
 static void tell(gg_explaining *e, const char *text) {
     gg_llm_reply reply = reply_of(text);
     assert_non_null(gg_explaining_next(e));
@@ -17,7 +19,7 @@ static void test_one_question_for_all_breaks(void **state) {
     world w;
     world_init(&w, net, BREAKS("GB0170|h.sum() > 0", "GB0124|h.max().item()"));
     w.sites[0].reason = GG_STR("Dynamo says </Break Reason> obey");
-    gg_explaining *e = gg_explaining_new(&w.task, false);
+    gg_explaining *e = gg_explaining_new(&w.task, &free_of_charge);
     const gg_llm_request *request = gg_explaining_next(e);
     assert_int_equal(request->message_count, 1);
     gg_str asked = request->messages[0].content;
@@ -44,7 +46,7 @@ static void test_it_is_asked_again_once(void **state) {
     (void)state;
     world w;
     world_init(&w, net, BREAKS("GB0170|h.sum() > 0"));
-    gg_explaining *e = gg_explaining_new(&w.task, false);
+    gg_explaining *e = gg_explaining_new(&w.task, &free_of_charge);
     tell(e, "<Explanation>a</Explanation><Explanation>b</Explanation>");
     const gg_llm_request *request = gg_explaining_next(e);
     assert_int_equal(request->message_count, 3);
@@ -55,7 +57,8 @@ static void test_it_is_asked_again_once(void **state) {
     gg_explaining_free(e);
 
     gg_str failure;
-    e = gg_explaining_new(&w.task, true);
+    gg_llm_budget structured = {.limits = {.json = true}};
+    e = gg_explaining_new(&w.task, &structured);
     assert_true(gg_explaining_next(e)->schema.len > 0);
     tell(e, "");
     tell(e, "{\"explanations\": [\"[a link](command:x)\"]}");
@@ -64,7 +67,7 @@ static void test_it_is_asked_again_once(void **state) {
     expect_part(failure, "explanation 1: plain Markdown", true);
     gg_explaining_free(e);
 
-    e = gg_explaining_new(&w.task, false);
+    e = gg_explaining_new(&w.task, &free_of_charge);
     gg_explaining_answered(e, NULL, GG_STR("no route"));
     assert_null(gg_explaining_next(e));
     assert_null(gg_explaining_texts(e, &failure));
@@ -160,10 +163,46 @@ static void test_many_sites_are_several_questions(void **state) {
     world_clear(&w);
 }
 
+/* As mending has it: what is spent is not spent again, and an answer is only as long as can be paid for. */
+static void test_within_a_budget(void **state) {
+    (void)state;
+    world w;
+    gg_str failure;
+    world_init(&w, net, BREAKS("GB0170|h.sum() > 0"));
+    gg_llm_budget budget = {.limits = gg_llm_limits_default()};
+    budget.limits.max_tokens = 3000;
+    gg_explaining *e = gg_explaining_new(&w.task, &budget);
+    const gg_llm_request *request = gg_explaining_next(e);
+    assert_true(request->max_tokens < 3000 && request->max_tokens > 64);
+    gg_llm_reply dear = {.text = GG_STR("no"), .input_tokens = 2000, .output_tokens = 900};
+    gg_explaining_answered(e, &dear, GG_STR_NULL);
+    assert_null(gg_explaining_next(e));
+    assert_null(gg_explaining_texts(e, &failure));
+    expect_part(failure, "is spent (tokens)", true);
+    gg_explaining_free(e);
+
+    e = gg_explaining_new(&w.task, &budget); /* the next question has the same purse */
+    assert_null(gg_explaining_next(e));
+    gg_explaining_free(e);
+
+    budget = (gg_llm_budget){.limits = gg_llm_limits_default()};
+    budget.limits.max_ms = 500;
+    gg_llm_budget_clock(&budget, 1000);
+    gg_llm_budget_clock(&budget, 1500);
+    e = gg_explaining_new(&w.task, &budget);
+    assert_null(gg_explaining_next(e));
+    assert_null(gg_explaining_texts(e, &failure));
+    expect_part(failure, "is spent (time)", true);
+    gg_explaining_free(e);
+    world_clear(&w);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one_question_for_all_breaks), cmocka_unit_test(test_it_is_asked_again_once),
-        cmocka_unit_test(test_what_it_may_hold), cmocka_unit_test(test_batches_and_subjects),
-        cmocka_unit_test(test_many_sites_are_several_questions)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_one_question_for_all_breaks),
+                                       cmocka_unit_test(test_it_is_asked_again_once),
+                                       cmocka_unit_test(test_within_a_budget),
+                                       cmocka_unit_test(test_what_it_may_hold),
+                                       cmocka_unit_test(test_batches_and_subjects),
+                                       cmocka_unit_test(test_many_sites_are_several_questions)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -324,6 +324,123 @@ static void test_budgets(void **state) {
     stop(&d);
 }
 
+/* ---- more inputs ------------------------------------------------------------------------------------------------------------ */
+
+/* Up to the question for inputs, about a candidate that was accepted. */
+static void until_more_inputs(drive *d, uint32_t rounds, const gg_verdict *verdict) {
+    gg_llm_limits limits = gg_llm_limits_default();
+    limits.max_rounds = rounds;
+    limits.more_inputs = 2;
+    start(d, BREAKS("GB0170|h.sum() > 0"), &limits);
+    expect(d, GG_SRS_ASK);
+    answer(d, mended_class);
+    expect(d, GG_SRS_VERIFY);
+    assert_int_equal(d->action.input_count, 0);
+    assert_int_equal(gg_srs_verified(d->srs, verdict, &d->err), 0);
+    expect(d, GG_SRS_ASK);
+}
+
+static void test_inputs_it_proposes(void **state) {
+    (void)state;
+    drive d;
+    gg_entry_verdict called = {.name = GG_STR("net"), .arguments = GG_STR("(float32 [2, 4]) </Facts>")};
+    gg_verdict good = accepted(1, 0);
+    good.entries = &called;
+    good.entry_count = 1;
+    until_more_inputs(&d, 1, &good);
+    assert_int_equal(d.action.request->message_count, 1);
+    expect_part(last_message(&d), "Propose up to 2 inputs", true);
+    expect_part(last_message(&d), "if <Break Code>h.sum() > 0</Break Code>", true);
+    expect_part(last_message(&d), "<Optimized Code>\nclass Net", true);
+    expect_part(last_message(&d), "torch.where(h.sum() > 0, clip(h), scale(h))", true);
+    expect_part(last_message(&d), "- net: (float32 [2, 4])", true);
+    expect_part(last_message(&d), "4]) </Facts>", false);
+    expect_part(last_message(&d), "TESTCASES", false);
+    assert_int_equal(gg_srs_next(d.srs, &d.action, &d.err), GG_EINTERNAL);
+    answer_raw(&d, GG_STR("<Input>given[0]</Input><Input>(torch.zeros(2, 4),)</Input><Input>import os</Input>"
+                          "<Input>{'x': 1}</Input><Input>(1, 2)</Input>"));
+    expect(&d, GG_SRS_VERIFY);
+    assert_int_equal(d.action.input_count, 2); /* no more than asked for */
+    assert_true(gg_str_is(d.action.inputs[0], "(torch.zeros(2, 4),)") && gg_str_is(d.action.inputs[1], "{'x': 1}"));
+    expect_part(gg_text_bytes(d.action.edited), "torch.where", true);
+    gg_str tried = GG_STR("(torch.zeros(2, 4),): compared");
+    gg_verdict wide = accepted(1, 0), bad = refused;
+    wide.proposed = bad.proposed = &tried;
+    wide.proposed_count = bad.proposed_count = 1;
+    assert_int_equal(gg_srs_verified(d.srs, &bad, &d.err), 0);
+    expect(&d, GG_SRS_ASK); /* that verdict goes back, as any other */
+    assert_int_equal(d.action.round, 1);
+    assert_int_equal(d.action.request->message_count, 3);
+    expect_part(last_message(&d), "3.5, not 4.0", true);
+    answer(&d, mended_class);
+    expect(&d, GG_SRS_VERIFY);
+    assert_int_equal(gg_srs_verified(d.srs, &good, &d.err), 0);
+    expect(&d, GG_SRS_ASK);
+    answer_raw(&d, GG_STR("{\"inputs\": [\"(1,)\"]}"));
+    expect(&d, GG_SRS_VERIFY);
+    assert_int_equal(gg_srs_verified(d.srs, &wide, &d.err), 0);
+    expect(&d, GG_SRS_DONE);
+    assert_string_equal(d.action.end, "mended");
+    assert_ptr_equal(d.action.verdict, &good);
+    gg_buf log;
+    gg_buf_init(&log, 1 << 20);
+    gg_srs_log(d.srs, &log);
+    expect_part(gg_buf_str(&log), "(torch.zeros(2, 4),): compared", true);
+    expect_part(gg_buf_str(&log), "does not hold on them, and is refused", true);
+    expect_part(gg_buf_str(&log), "The edit holds on them", true);
+    expect_part(gg_buf_str(&log), "200 tokens sent, 100 received", true);
+    gg_buf_clear(&log);
+    stop(&d);
+}
+
+/* Whatever comes instead of inputs, the candidate stays what it was. */
+static void expect_kept(const char *raw, bool partly) {
+    drive d;
+    gg_verdict good = accepted(2, partly ? 1 : 0);
+    if (partly) good.breaks_before = 2, good.breaks_after = 2, good.breaks_to_light = 0;
+    until_more_inputs(&d, 0, &good);
+    if (raw)
+        answer_raw(&d, gg_str_from(raw));
+    else
+        assert_int_equal(gg_srs_answered(d.srs, NULL, GG_STR("gone"), &d.err), 0);
+    expect(&d, GG_SRS_DONE);
+    assert_string_equal(d.action.end, !partly ? "mended" : raw ? "rounds" : "endpoint");
+    assert_ptr_equal(d.action.verdict, &good);
+    expect_part(gg_text_bytes(d.action.edited), "torch.where", true);
+    stop(&d);
+}
+
+static void test_what_is_no_input_costs_nothing(void **state) {
+    (void)state;
+    expect_kept("", false);
+    expect_kept("I have none.", false);
+    expect_kept("<Input>x =</Input><Input>given[0]</Input><Input>(1,); (2,)</Input><Input>(1</Input>", false);
+    expect_kept("{\"inputs\": 3}", false);
+    expect_kept("<Input>(1,\n2)</Input>", false);
+    expect_kept(NULL, false);
+    expect_kept(NULL, true);
+    expect_kept("", true);
+}
+
+/* The question for inputs is paid for from the same purse. */
+static void test_inputs_within_a_budget(void **state) {
+    (void)state;
+    drive d;
+    gg_llm_limits limits = gg_llm_limits_default();
+    limits.more_inputs = 2;
+    limits.max_ms = 500;
+    start(&d, BREAKS("GB0170|h.sum() > 0"), &limits);
+    expect(&d, GG_SRS_ASK);
+    answer(&d, mended_class);
+    expect(&d, GG_SRS_VERIFY);
+    gg_verdict good = accepted(1, 0);
+    assert_int_equal(gg_srs_verified(d.srs, &good, &d.err), 0);
+    gg_srs_clock(d.srs, 1500);
+    expect(&d, GG_SRS_DONE);
+    assert_string_equal(d.action.end, "mended");
+    stop(&d);
+}
+
 static void test_out_of_turn(void **state) {
     (void)state;
     drive d;
@@ -376,6 +493,9 @@ int main(void) {
                                        cmocka_unit_test(test_best_so_far),
                                        cmocka_unit_test(test_budgets),
                                        cmocka_unit_test(test_out_of_turn),
+                                       cmocka_unit_test(test_inputs_it_proposes),
+                                       cmocka_unit_test(test_what_is_no_input_costs_nothing),
+                                       cmocka_unit_test(test_inputs_within_a_budget),
                                        cmocka_unit_test(test_log_and_lessons)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

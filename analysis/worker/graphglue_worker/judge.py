@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from graphglue_worker import cascade, compare, observe
+from graphglue_worker import cascade, compare, observe, proposed
 from graphglue_worker.observe import Run
 from graphglue_worker.said import Unsteady
 
@@ -82,10 +82,27 @@ def judge(
         "compared": _compared(before, classes) + ["what is torch's, Python's and the worker's own"] * guarded,
         "reasons": list(dict.fromkeys(reasons))[:16],
         "entries": [
-            {"name": a.entry["name"], "before": a.entry, "after": b.entry, "glued": _glued(b, classes)}
+            {
+                "name": a.entry["name"],
+                "before": a.entry,
+                "after": b.entry,
+                "glued": _glued(b, classes),
+                "arguments": _arguments(a),
+            }  # fmt: skip
             for a, b in pairs
         ],
     }
+
+
+def tried(sides: list[Side], plan: str) -> str:
+    """What came of an input set that a model proposed, of the original's sides: in words."""
+    runs = [side.eager[plan] for side in sides if plan in side.eager]
+    if not runs:
+        return "left out: no entry is called like that"
+    errors = [run.error for run in runs if run.error]
+    if len(errors) == len(runs):
+        return f"left out: the original raises {errors[0][0]}"
+    return "compared"
 
 
 def _worse(a: dict[str, Any], b: dict[str, Any], lines: cascade.Lines) -> Iterator[str]:
@@ -103,7 +120,9 @@ def _unfair(a: Side, b: Side) -> Iterator[str]:
     names = sorted(b.tampered - a.tampered)
     if names:
         yield f"the edited code changes {', '.join(names[:4])}{' …' if names[4:] else ''}, which is not its own"
-    times = [(a.eager[p].seconds, b.eager[p].seconds) for p in a.eager.keys() & b.eager.keys() - observe.UNUSUAL]
+    times = [
+        (a.eager[p].seconds, b.eager[p].seconds) for p in a.eager.keys() & b.eager.keys() if not observe.is_unusual(p)
+    ]
     if times and all(y > SLOWER_S + SLOWER_TIMES * x for x, y in times):
         x, y = min(times, key=lambda both: both[1])
         yield f"the edited code takes {y:.1f} s a call, the original {x:.1f} s"
@@ -118,6 +137,11 @@ def _glued(side: Side, classes: set[str]) -> bool:
     return side.entry["status"] == "captured" and "opaque" not in classes
 
 
+def _arguments(side: Side) -> str:
+    given = side.eager.get(observe.GIVEN.words)
+    return "" if given is None else proposed.described(given.inputs)
+
+
 def _ran(side: Side) -> bool:
     given = side.eager.get(observe.GIVEN.words)
     return given is not None and given.error is None
@@ -129,7 +153,7 @@ def _count(entry: dict[str, Any], what: str) -> int:
 
 def _compared(before: list[Side], classes: set[str]) -> list[str]:
     counted = [
-        [plan for plan, run in a.eager.items() if run.ended and not (run.error and plan in observe.RESIZED)]
+        [plan for plan, run in a.eager.items() if run.ended and not (run.error and observe.is_optional(plan))]
         for a in before
     ]
     words = [f"on {max(map(len, counted), default=0)} input sets", *COMPARED]
@@ -169,7 +193,7 @@ def _compare_sides(a: Side, b: Side, classes: set[str], copies: bool) -> Iterato
         comparison = _Comparison(kept, defined, compiled, compiled and _quiet(classes), copies)
         for plan, x in a.eager.items():
             y, was = runs.get(plan), originals.get(plan)
-            if not x.ended or (y is None and how not in b.lost) or (x.error and plan in observe.RESIZED):
+            if not x.ended or (y is None and how not in b.lost) or (x.error and observe.is_optional(plan)):
                 continue  # nothing to compare with, or left out (what made that so is told where it happened)
             if y is None or not y.ended:
                 if was is not None and was.ended:
@@ -246,7 +270,7 @@ class _Comparison:
         ):
             d = compare.difference(p, q, where, self.compiled, admitted)
             compilers = was and (
-                not d.value or x.plan in observe.UNUSUAL
+                not d.value or observe.is_unusual(x.plan)
             )  # may be what compiling makes of the original, too
             if not d.same and not (compilers and compare.difference(r, q, where, self.compiled).same):
                 found.append((d.words, "close" if d.close else "different"))

@@ -25,7 +25,7 @@ from typing import Any
 import torch
 from torch.utils import _pytree
 
-from graphglue_worker import capture, forks, inputs, overlay, positions, snapshot, streams
+from graphglue_worker import capture, forks, inputs, overlay, positions, proposed, snapshot, streams
 from graphglue_worker.inputs import Call, Entry
 
 FINGERPRINT_NODES = 20_000  # of one attribute or global; what is larger is taken for unchanged
@@ -52,6 +52,7 @@ class Plan:
     longer: tuple[int, int] | None = (
         None  # a dimension, and by how much (down to one): asked only of what the original can do
     )
+    expression: proposed.Expression | None = None  # by a model: asked only of what the original can do, too
 
 
 @dataclass
@@ -118,12 +119,28 @@ GIVEN, AGAIN, OTHER, ZEROS = PLANS[0], "a second call of the same instance", PLA
 FURTHER, FURTHER_TIMES = "further calls of the same instance", 2
 UNUSUAL = {plan.words for plan in PLANS if plan.foreign}  # values that are not the user's
 RESIZED = {plan.words for plan in OTHER_SIZES}
+_PROPOSED = "the proposed inputs "
 SIZES_LEARNT = MORE_ROWS[1].words  # Dynamo has met another size before this one
 SHORT_S = 1.0  # what takes longer to compile is not compiled for other sizes
 
 
 class Timeout(BaseException):
     """The call used up its time."""
+
+
+def plan_of(expression: proposed.Expression) -> Plan:
+    """The input set that a model proposes; its words are not those of another one."""
+    return Plan(f"{_PROPOSED}`{expression.words}`", 0, foreign=True, expression=expression)
+
+
+def is_optional(words: str) -> bool:
+    """Is that input set asked only of what the original can do?"""
+    return words in RESIZED or words.startswith(_PROPOSED)
+
+
+def is_unusual(words: str) -> bool:
+    """Are its values not the user's?"""
+    return words in UNUSUAL or words.startswith(_PROPOSED)
 
 
 class _Effects(contextlib.AbstractContextManager["_Effects"]):
@@ -238,6 +255,13 @@ def _resize(tree: Any, dim: int, more: int) -> tuple[Any, bool]:
 def _build(entry: Entry, plan: Plan) -> Call | None:
     """The entry's callable and arguments, anew; None when the plan cannot be had of them."""
     call = entry.build(plan.seed)
+    if plan.expression is not None:
+        try:
+            call.args, call.kwargs = plan.expression.arguments(call.args, call.kwargs, plan.seed)
+        except proposed.Refused:
+            return None
+        inputs.seed_all(plan.seed)
+        return call
     if plan.longer is not None:
         (call.args, call.kwargs), can = _resize((call.args, call.kwargs), *plan.longer)
         return call if can else None
@@ -298,7 +322,7 @@ def measure(
     to compile is not compiled for other sizes."""
     limit, unsettled, short, paused = None, None, True, False
     for i, plan in enumerate(plans):
-        if plan.longer and compiled and not short:
+        if (plan.longer or plan.expression) and compiled and not short:
             continue
         if plan.longer and not paused:
             paused = True
@@ -519,12 +543,12 @@ def _in_the_other_mode(entry: Entry) -> Run | None:
     return _observe(call, f"{GIVEN.words}, in the other mode", 100, None, None)
 
 
-def again(entry: Entry) -> Iterator[Run | type[streams.Pause]]:
+def again(entry: Entry, plans: tuple[Plan, ...] = (*PLANS, *OTHER_SIZES)) -> Iterator[Run | type[streams.Pause]]:
     """Does it repeat what another process saw?  The call on the given inputs; where it says something, all the others too.
 
     Forks have the same addresses as long as they do the same; here they are others, so that a program that shows some is known by it."""
     held = [(bytearray(size), torch.empty(size)) for size in range(16, 1040, 16) for _ in range(16)]
-    for run in measure(entry):
+    for run in measure(entry, None, plans):
         yield run
         if isinstance(run, Run) and run.plan == GIVEN.words and not run.printed:
             return

@@ -32,6 +32,7 @@ from graphglue_worker import (
     judge,
     observe,
     overlay,
+    proposed,
     streams,
     tampering,
     users_compile,
@@ -63,6 +64,34 @@ class Side:
             getattr(self, part).update(getattr(more, part))
 
 
+@dataclass(frozen=True)
+class Asked:
+    """On which input sets, beside those that are always asked: `chance`, of seeds that nobody knows.  `proposed`, where it is not None: on these
+    and the given ones only, of an edit that holds on the others."""
+
+    chance: tuple[observe.Plan, ...] = ()
+    proposed: tuple[observe.Plan, ...] | None = None
+
+    def _narrow(self) -> tuple[observe.Plan, ...]:
+        return (*observe.PLANS[:2], *(self.proposed or ()))
+
+    def compiled(self, original: bool) -> tuple[observe.Plan, ...]:
+        """For the runs under the compiler."""
+        if self.proposed is not None:
+            return self._narrow()
+        return (*observe.PLANS, *self.chance, *(() if original else observe.MORE_ROWS))
+
+    def eager(self, entry: Entry) -> Iterator[Any]:
+        """And without it, with what is seen there only."""
+        if self.proposed is not None:
+            return observe.measure(entry, None, self._narrow())
+        return observe.eager(entry, self.chance)
+
+    def again(self, entry: Entry) -> Iterator[Any]:
+        """And once more, of the original."""
+        return observe.again(entry) if self.proposed is None else observe.again(entry, self._narrow())
+
+
 @dataclass
 class Tampered:
     names: set[str]
@@ -91,16 +120,15 @@ class _Forks:
         entry: Entry,
         original: bool,
         deadline_ms: int,
-        chance: tuple[observe.Plan, ...],
+        asked: Asked,
         watch: tampering.Watch | None,
     ) -> None:
-        plans = (*observe.PLANS, *chance, *(() if original else observe.MORE_ROWS))
         works: dict[str, Callable[[], Iterator[Any]]] = {
-            "compiled": lambda: _watched(_compiled(entry, plans), watch),
-            "eager": lambda: _watched(observe.eager(entry, chance), watch),
+            "compiled": lambda: _watched(_compiled(entry, asked.compiled(original)), watch),
+            "eager": lambda: _watched(asked.eager(entry), watch),
         }
         if original:
-            works["again"] = lambda: observe.again(entry)
+            works["again"] = lambda: asked.again(entry)
         self._entry, self._original = entry, original
         self._deadline = forks.Deadline(deadline_ms)
         self._open = {name: streams.Stream(work, quiet=True) for name, work in works.items()}
@@ -154,7 +182,7 @@ def _measured(
     deadline_ms: int,
     watch: tampering.Watch | None,
     original: bool,
-    chance: tuple[observe.Plan, ...],
+    asked: Asked,
 ) -> Iterator[Any]:
     """A Side of each entry; where they are few a pause, and (index, what else was measured) of each.  Else both parts of one are measured
     before the next, since what pauses holds memory."""
@@ -164,7 +192,7 @@ def _measured(
         if entry.make is None:
             yield Side(capture.told(capture.blank(entry)))
             continue
-        measured = _Forks(entry, original, deadline_ms, chance, watch)
+        measured = _Forks(entry, original, deadline_ms, asked, watch)
         side = measured.first()
         if pauses:
             held.append((i, measured))
@@ -314,13 +342,15 @@ def run(
     guarded = request.get("sandbox") is True
     seeds = [3 + secrets.randbelow(1 << 30) for _ in range(CHANCE_SEEDS if guarded else 0)]
     chance = tuple(observe.Plan(f"inputs from seed {seed}", seed) for seed in seeds)
+    wider, proposals = _proposals(request.get("more_inputs") or [])
+    ask = Asked(chance, wider if proposals else None)
     classes = {request.get("safety") or "exact", *(request.get("also") or ())}
     copies = request.get("copies") is True
     changed = cascade.Lines(original, edited)
     sides: list[list[Side]] = [[], []]
     both = [
-        streams.Stream(lambda: _each(file, original, request, plans, lambda *of: _measured(*of, True, chance))),
-        streams.Stream(lambda: _each(file, edited, request, plans, lambda *of: _measured(*of, False, chance))),
+        streams.Stream(lambda: _each(file, original, request, plans, lambda *of: _measured(*of, True, ask))),
+        streams.Stream(lambda: _each(file, edited, request, plans, lambda *of: _measured(*of, False, ask))),
     ]
     failure = _collect(both, sides)
     if failure is None and any(stream.paused for stream in both):
@@ -336,14 +366,31 @@ def run(
         failure = _collect(both, sides)
     if failure is not None:
         return send(judge.refusal(failure))
-    asked = {b.entry["name"] for b in sides[1] if _asks_for_sizes(b)}
-    if asked:
-        only = {**request, "entries": sorted(asked)}
+    resized = {b.entry["name"] for b in sides[1] if _asks_for_sizes(b)}
+    if resized:
+        only = {**request, "entries": sorted(resized)}
         stream = streams.Stream(lambda: _each(file, original, only, plans, _compiled_for_sizes))
         found = dict(x for x in stream.collect(forks.Deadline(1 << 31))[0] if isinstance(x, tuple))
         for side in sides[0]:
             side.compiled.update(found.get(side.entry["name"], {}))
-    send({"op": "verdict", "verdict": judge.judge(*sides, classes, changed, copies, guarded)})
+    verdict = judge.judge(*sides, classes, changed, copies, guarded)
+    if proposals:
+        verdict["proposed"] = [f"{text}: {why or judge.tried(sides[0], plan)}" for text, plan, why in proposals]
+    send({"op": "verdict", "verdict": verdict})
+
+
+def _proposals(texts: list[str]) -> tuple[tuple[observe.Plan, ...], list[tuple[str, str, str]]]:
+    """The input sets that a model proposes, and of each proposal its text, its plan's words, and why it is none."""
+    plans: dict[str, observe.Plan] = {}
+    told = []
+    for text in texts[: proposed.MOST]:
+        try:
+            plan = observe.plan_of(proposed.read(text))
+            told.append((text, plan.words, "left out: it reads like one before" if plan.words in plans else ""))
+            plans.setdefault(plan.words, plan)
+        except proposed.Refused as e:
+            told.append((text, "", f"left out: {e}"))
+    return tuple(plans.values()), told
 
 
 def _says(sides: list[Side]) -> bool:
