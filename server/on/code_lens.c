@@ -23,7 +23,7 @@ GG_HANDLER(gg_on_code_lens) {
                 "graphglue.glueAll");
         else
             add(lenses, document, state->span, state->said, "graphglue.capture");
-        if (state->unwritten && GG_HAS(session, APPLY_EDIT))
+        if (state->unwritten)
             add(lenses, document, state->span, GG_STR("Write example inputs"), "graphglue.writeInputs");
     }
     gg_list_clear(&states);

@@ -1,6 +1,8 @@
 /* workspace/executeCommand: a row for each command.  Loop thread only. */
 #include "server/on/on.h"
 
+enum { APPLY_DEADLINE_MS = 30000 };
+
 typedef struct gluing {
     gg_session *session;
     gg_call *call; /* NULL once canceled */
@@ -28,16 +30,40 @@ static void on_applied(void *data, const json_t *result, const json_t *error) {
             gg_show_message(session, 2, "graphglue: the editor did not apply the edit");
 }
 
-/* A client that applies nothing itself still gets the edit, as the command's result. */
+typedef struct proposal { /* an edit that a client is asked to apply which never said that it can */
+    gg_call *call;        /* NULL once canceled */
+    json_t *edit;
+} proposal;
+
+static void on_proposal_cancel(gg_call *call) {
+    ((proposal *)call->work)->call = NULL;
+}
+
+static void on_proposed(void *data, const json_t *result, const json_t *error) {
+    proposal *p = data;
+    bool applied = error == NULL && json_is_true(json_object_get(result, "applied"));
+    if (p->call) gg_call_reply_take(p->call, applied ? json_null() : json_incref(p->edit));
+    json_decref(p->edit);
+    gg_free(p);
+}
+
+/* Some clients apply edits without announcing it (Kate), and look at no command's result: so each is asked, and one that does not apply it
+ * gets the edit as the result. */
 static void propose(gg_call *call, const char *label, json_t *edit_take) {
     gg_session *session = call->session;
-    if (!GG_HAS(session, APPLY_EDIT)) {
-        gg_call_reply_take(call, edit_take);
+    json_t *params = json_pack("{s:s, s:O}", "label", label, "edit", edit_take);
+    if (GG_HAS(session, APPLY_EDIT)) {
+        json_decref(edit_take);
+        gg_request_take(session, "workspace/applyEdit", params, on_applied, session);
+        gg_call_reply_take(call, json_null());
         return;
     }
-    gg_request_take(session, "workspace/applyEdit", json_pack("{s:s, s:o}", "label", label, "edit", edit_take),
-                    on_applied, session);
-    gg_call_reply_take(call, json_null());
+    proposal *p = gg_calloc(1, sizeof(proposal));
+    *p = (proposal){.call = call, .edit = edit_take};
+    call->work = p;
+    call->on_cancel = on_proposal_cancel;
+    if (gg_request_until_take(session, "workspace/applyEdit", params, APPLY_DEADLINE_MS, on_proposed, p) == 0)
+        on_proposed(p, NULL, NULL);
 }
 
 static void on_glued(void *data, const gg_glue_result *result) {

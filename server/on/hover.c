@@ -1,7 +1,7 @@
 /* textDocument/hover: the explanation of the break at the position.  Loop thread only; formatting takes microseconds. */
 #include "server/on/on.h"
 
-enum { MAX_HOVER_BYTES = 256 * 1024 };
+enum { MAX_HOVER_BYTES = 256 * 1024, MAX_CALLERS = 8 };
 
 static void reply_prediction(gg_session *session, gg_call *call, const gg_findings *f, const gg_prediction *p) {
     bool markdown = GG_HAS(session, MARKDOWN);
@@ -18,6 +18,19 @@ static void reply_prediction(gg_session *session, gg_call *call, const gg_findin
     gg_buf_clear(&said);
 }
 
+/* Who called, nearest first: for clients that show no related information of a diagnostic. */
+static gg_str callers(const gg_session *session, const gg_site *site, bool markdown, gg_arena *arena) {
+    if (GG_HAS(session, RELATED) || session->pulls || site->stack_len < 2) return GG_STR_NULL;
+    gg_str out = markdown ? GG_STR("**Called from:**") : GG_STR("Called from:");
+    for (size_t i = 1; i < site->stack_len && i <= MAX_CALLERS; i++) {
+        const gg_frame *frame = &site->stack[i];
+        if (frame->file.len == 0 || frame->file.ptr[0] != '/') continue;
+        out = gg_arena_printf(arena, "%.*s\n%s%.*s (%.*s:%u)", GG_STR_ARG(out), markdown ? "- " : "  ",
+                              GG_STR_ARG(frame->function), GG_STR_ARG(frame->file), frame->line);
+    }
+    return gg_arena_printf(arena, "\n\n%.*s\n", GG_STR_ARG(out));
+}
+
 GG_HANDLER(gg_on_hover) {
     const gg_lsp_hover_params *p = params;
     const gg_document *document = gg_document_find(session, p->text_document.uri);
@@ -31,6 +44,8 @@ GG_HANDLER(gg_on_hover) {
         bool markdown = GG_HAS(session, MARKDOWN);
         gg_str said = gg_explain_site(&f->sites.items[i], f->local[i] ? f->tree : NULL,
                                       gg_registry_source_get(f->registry), markdown, call->arena);
+        gg_str from = callers(session, &f->sites.items[i], markdown, call->arena);
+        said = gg_arena_printf(call->arena, "%.*s%.*s", GG_STR_ARG(said), GG_STR_ARG(from));
         gg_str words = gg_explained_words(document, i, markdown, call->arena);
         if (words.len) said = gg_arena_printf(call->arena, "%.*s%.*s", GG_STR_ARG(words), GG_STR_ARG(said));
         gg_call_reply_take(call, json_pack("{s:{s:s, s:s%}, s:o}", "contents", "kind",

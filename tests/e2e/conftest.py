@@ -34,6 +34,7 @@ async def start(tmp_path: Path) -> AsyncIterator[Start]:
         folders: list[Path] | None = None,
         env: dict[str, str] | None = None,
         python: str | None = sys.executable,
+        capabilities: types.ClientCapabilities | None = None,
         **options: Any,
     ) -> support.Client:
         configured = {**({"python": python} if python else {}), **(settings or {})}
@@ -45,7 +46,7 @@ async def start(tmp_path: Path) -> AsyncIterator[Start]:
         )
         roots = [tmp_path] if folders is None else folders
         params = types.InitializeParams(
-            capabilities=support.capabilities(weak, encodings, pull, refresh, lens, hints, watch),
+            capabilities=capabilities or support.capabilities(weak, encodings, pull, refresh, lens, hints, watch),
             root_uri=roots[0].as_uri() if roots else None,
             workspace_folders=[types.WorkspaceFolder(uri=r.as_uri(), name=r.name) for r in roots] or None,
             initialization_options={"trusted": trusted, **configured, **options},
