@@ -81,7 +81,7 @@ class Project:
         """A line that leaves a file behind when it is run."""
         return f"open({str(self.folder / f'{name}-ran')!r}, 'w').close()\n"
 
-    def play(self, scenario: str, **environment: str) -> dict[str, Any]:
+    def play(self, *scenarios: str, **environment: str) -> dict[str, Any]:
         result = self.outside / "result.json"
         done = run(
             self.editor,
@@ -90,7 +90,7 @@ class Project:
             *("-c", "runtime plugin/graphglue.lua"),
             *("-c", f"autocmd VimEnter * ++nested luafile {SCENARIOS / 'drive.lua'}"),
             RESULT=str(result),
-            SCENARIO=str(SCENARIOS / f"{scenario}.lua"),
+            SCENARIOS=" ".join(str(SCENARIOS / f"{name}.lua") for name in scenarios),
             SERVER=str(self.wrapper),
             PYTHON=sys.executable,
             GRAPHGLUE_TEST_MARK=self.mark,
@@ -111,10 +111,14 @@ def project(editor: Path, tmp_path: Path) -> Project:
 
 
 def test_the_path_of_a_person(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
-    """Open, trust, save, diagnostic, summary, status, hover, explanation, cancel, glue, undo, a refusal, shutdown."""
+    """Open, trust, save, diagnostic, summary, status, hover, explanation, cancel, glue, undo, a refusal; then graphs and their picture, the
+    repair log, inputs written and recorded, health, shutdown."""
     project.write("model.py", programs.BRANCH + "\n\n" + project.trace("code"))
     project.write("wrong.py", programs.WRONG)
-    seen = project.play("person")
+    project.write("branch.py", programs.BRANCH)
+    project.write("module.py", MODULE)
+    project.write("train.py", MODULE + "\n\nScale()(torch.ones(2, 3))\n")
+    seen = project.play("person", "documents")
     with capsys.disabled():
         words = "{}: {} ms from opening a file to the first static finding, {} ms from save to the confirmed one"
         print("\n" + words.format(project.editor, seen["ms_to_static"], seen["ms_to_confirmed"]))
@@ -134,21 +138,18 @@ def test_the_path_of_a_person(project: Project, capsys: pytest.CaptureFixture[st
     assert seen["glued_all"] == seen["glued"] and seen["undone_all"] is True
     assert seen["kept"] is True
 
-
-def test_documents_and_inputs(project: Project) -> None:
-    """Graphs and their picture, the repair log, inputs written and recorded."""
-    project.write("model.py", programs.BRANCH)
-    project.write("module.py", MODULE)
-    project.write("train.py", MODULE + "\n\nScale()(torch.ones(2, 3))\n")
-    seen = project.play("documents")
     graphs = seen["graphs"]
-    assert graphs["name"].endswith("graphglue://graphs/model.py") and graphs["modifiable"] is False
+    assert graphs["name"].endswith("graphglue://graphs/branch.py") and graphs["modifiable"] is False
     assert "2 graphs, 1 break" in graphs["text"] and "def forward" in graphs["text"]
     assert seen["followed"] == {"buffer": True, "line": f"    if {programs.CONDITION}:"}
     assert seen["same_window"] is True and seen["picture"] == "<svg"
     assert "No model was asked yet" in seen["repair_log"]
     assert "def graphglue_inputs():" in seen["inputs"] and seen["undone"] is True
     assert seen["terminal"] == "terminal"
+    healthy = seen["healthy"]
+    assert re.search(r"the option cmd\): graphglue-lsp \d+\.\d+", healthy), healthy
+    assert "trusted: its code may be run" in healthy and sys.executable in healthy and "torch 2." in healthy
+    assert "ERROR" not in healthy and "WARNING" not in healthy and "the server runs" in healthy
 
 
 def test_an_untrusted_project_runs_nothing(project: Project) -> None:
@@ -183,10 +184,7 @@ def test_health(project: Project) -> None:
     assert "graphglue-lsp was not found; looked at: /nowhere/graphglue-lsp" in seen["no_server"]
     assert "script/demo" in seen["no_server"]
     assert "torch cannot be used" in seen["no_torch"] and "no server runs for it" in seen["no_torch"]
-    healthy = seen["healthy"]
-    assert re.search(r"the option cmd\): graphglue-lsp \d+\.\d+", healthy), healthy
-    assert "trusted: its code may be run" in healthy and sys.executable in healthy and "torch 2." in healthy
-    assert "ERROR" not in healthy and "WARNING" not in healthy and "the server runs" in healthy
+    assert "torch 2." in seen["not_started"] and "torch cannot be used" not in seen["not_started"]
 
 
 def test_help(editor: Path, tmp_path: Path) -> None:

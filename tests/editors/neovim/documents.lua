@@ -1,12 +1,7 @@
--- What is shown or written besides findings: graphs, the repair log, inputs recorded and written.
+-- What is shown or written besides findings: graphs, the repair log, inputs recorded and written, health.  Goes on where person.lua ends.
 return function(T)
   local seen = T.seen
-  require("graphglue").setup({
-    cmd = { vim.env.SERVER, "--stdio", "--test" },
-    settings = { python = vim.env.PYTHON },
-    trusted = { vim.fn.getcwd() },
-  })
-  vim.cmd("edit model.py")
+  vim.cmd("edit branch.py")
   local source = vim.api.nvim_get_current_buf()
   T.wait("a diagnostic", function()
     return #T.breaks() == 1
@@ -71,5 +66,7 @@ return function(T)
   end)
   seen.terminal = vim.bo.buftype
 
+  vim.cmd("bwipeout!")
+  seen.healthy = T.health()
   T.finish()
 end

@@ -1,4 +1,4 @@
--- Run inside Neovim by test_neovim.py: does what the script $SCENARIO says a person does, and writes what was seen to $RESULT as JSON.
+-- Run inside Neovim by test_neovim.py: does what the scripts $SCENARIOS say a person does, and writes what was seen to $RESULT as JSON.
 -- Waits are for a condition (vim.wait), never for a time.
 local T = { seen = {}, notes = {} }
 local DEADLINE = 60000
@@ -153,7 +153,9 @@ function T.finish()
 end
 
 local ok, message = xpcall(function()
-  dofile(vim.env.SCENARIO)(T)
+  for _, script in ipairs(vim.split(vim.env.SCENARIOS, " ")) do
+    dofile(script)(T)
+  end
 end, debug.traceback)
 T.seen.notes = table.concat(T.notes, "\n")
 if not ok then

@@ -6,7 +6,7 @@ local server = require("graphglue.server")
 
 local M = {}
 
-local DOCTOR_MS = 60000
+local DOCTOR_MS, STATUS_MS = 60000, 2000
 
 local health = vim.health or require("health")
 local start = health.start or health.report_start
@@ -73,11 +73,12 @@ local function check_server()
 end
 
 ---@param root string
+---@return table|nil its client
 local function check_client(root)
   for _, c in ipairs(client.all()) do
     if client.root_of(c) == root then
       ok("the server runs, client " .. c.id)
-      return
+      return c
     end
   end
   warn("no server runs for it", {
@@ -85,6 +86,28 @@ local function check_client(root)
     'call require("graphglue").setup() in init.lua',
     ":GraphglueRestart; its log is " .. client.log_path(),
   })
+end
+
+-- What a server's worker runs with, once it does: that is what is used, whatever the doctor would find.
+---@param running table|nil a client
+---@return boolean
+local function check_worker(running)
+  local answer
+  if running then
+    client.request(running, "workspace/executeCommand", { command = "graphglue.status" }, function(_, result)
+      answer = result
+    end)
+    vim.wait(STATUS_MS, function()
+      return answer ~= nil
+    end, 10)
+  end
+  local worker = answer and answer.workers[1]
+  if not worker or worker.state ~= "ready" or worker.torch == vim.NIL then
+    return false
+  end
+  ok("Python: " .. worker.python)
+  ok("torch " .. worker.torch)
+  return true
 end
 
 ---@param program string
@@ -128,10 +151,10 @@ function M.check()
   local program = check_server()
   for _, root in ipairs(roots()) do
     start("graphglue: " .. root)
-    check_client(root)
+    local running = check_client(root)
     if project.is_trusted(root) then
       ok("trusted: its code may be run")
-      if program then
+      if not check_worker(running) and program then
         check_python(program, root)
       end
     else
