@@ -13,6 +13,7 @@ The script is a list of actions, one for each request in the order of their comi
 `Answer("ok")`), or a function that is given the `Request` and returns an action: so a scripted model can look at what it was asked.  Actions:
 
     Answer(text, …)        the streamed answer of the API that was asked, cut in `pieces`, `thinking` before it; `stop` is end, length or refused
+    Whole(text, …)         the same answer as one JSON object, whatever was asked for
     Status(code, …)        an error with its JSON body and, if given, Retry-After: seconds, or any text (a date)
     Redirect(url)          302 to `url`
     Raw(body, …)           these bytes with this content type: malformed events, invalid UTF-8, wrong JSON
@@ -165,6 +166,35 @@ class Answer(Action):
             out.chunk(event)
             out.sleep(self.pause)
         out.end()
+
+
+@dataclass
+class Whole(Action):
+    """A whole answer that is no stream: some servers know no other."""
+
+    text: str = "ok"
+    input_tokens: int = 12
+    output_tokens: int = 34
+    stop: str = "end"
+    thinking: str = ""
+
+    def play(self, request: Request, out: Connection) -> None:
+        if request.api == "anthropic":
+            reason = {"end": "end_turn", "length": "max_tokens", "refused": "refusal"}[self.stop]
+            blocks = [{"type": "thinking", "thinking": self.thinking}] if self.thinking else []
+            if isinstance(request.body, dict) and "tools" in request.body:
+                blocks.append({"type": "tool_use", "id": "t1", "name": "answer", "input": json.loads(self.text)})
+            else:
+                blocks.append({"type": "text", "text": self.text})
+            usage = {"input_tokens": self.input_tokens, "output_tokens": self.output_tokens}
+            body = {"type": "message", "role": "assistant", "content": blocks, "stop_reason": reason, "usage": usage}
+        else:
+            reason = {"end": "stop", "length": "length", "refused": "content_filter"}[self.stop]
+            message = {"role": "assistant", "content": self.text, "reasoning_content": self.thinking or None}
+            usage = {"prompt_tokens": self.input_tokens, "completion_tokens": self.output_tokens}
+            choices = [{"index": 0, "message": message, "finish_reason": reason}]
+            body = {"id": "c1", "object": "chat.completion", "choices": choices, "usage": usage}
+        out.whole(200, "application/json", json.dumps(body, indent=2).encode(), {})
 
 
 @dataclass
@@ -506,6 +536,7 @@ def drawn(seed: int, text: str) -> Callable[[Request], Action]:
                 lambda: Answer(text, pieces=rng.randint(1, 40)),
                 lambda: Answer(text, thinking=THINKING, pause=0.002),
                 lambda: Answer(text, stop="length"),
+                lambda: Whole(text),
                 lambda: Wait(rng.random() * 0.05, Answer(text)),
                 lambda: Status(429, retry_after=0),
                 lambda: Status(500),

@@ -43,7 +43,7 @@ typedef struct gg_api {
     const char *header;             /* always sent; NULL: none */
     /* A new reference; without: bits of what it must not hold. */
     json_t *(*body)(const gg_llm_request *request, const char *model, unsigned without);
-    /* One event of the stream: GG_EFAILED with the endpoint's words, GG_EPARSE, GG_ETOOBIG. */
+    /* One event of the stream, or all of an answer that came as none: GG_EFAILED with the endpoint's words, GG_EPARSE, GG_ETOOBIG. */
     int (*event)(gg_answer *answer, const gg_sse_event *event, gg_error *err);
 } gg_api;
 

@@ -62,6 +62,25 @@ static int take_error(gg_answer *answer, const json_t *error, gg_str data, gg_er
     return gg_fail(err, GG_EFAILED, "the endpoint broke off its answer: %s", words[0] ? words : "it does not say why");
 }
 
+/* An answer that is no stream. */
+static int take_whole(gg_answer *answer, const json_t *json, gg_error *err) {
+    const json_t *blocks = json_object_get(json, "content");
+    int error = 0;
+    for (size_t i = 0; i < json_array_size(blocks) && error == 0; i++) {
+        const json_t *block = json_array_get(blocks, i), *input = json_object_get(block, "input");
+        char *text = json_is_object(input) ? json_dumps(input, JSON_COMPACT) : NULL;
+        json_t *said = text ? json_string(text) : json_incref(json_object_get(block, "text"));
+        answer->thought += json_string_length(json_object_get(block, "thinking"));
+        error = gg__answer_add(answer, said, err);
+        json_decref(said);
+        free(text);
+    }
+    take_usage(answer, json_object_get(json, "usage"));
+    take_reason(answer, json_string_value(json_object_get(json, "stop_reason")));
+    answer->over = true;
+    return error;
+}
+
 static int take(gg_answer *answer, const char *type, const json_t *json, gg_str data, gg_error *err) {
     const json_t *delta = json_object_get(json, "delta");
     int error = 0;
@@ -69,6 +88,8 @@ static int take(gg_answer *answer, const char *type, const json_t *json, gg_str 
         answer->thought += json_string_length(json_object_get(delta, "thinking"));
         error = gg__answer_add(answer, json_object_get(delta, "text"), err);
         if (error == 0) error = gg__answer_add(answer, json_object_get(delta, "partial_json"), err);
+    } else if (strcmp(type, "message") == 0) {
+        error = take_whole(answer, json, err);
     } else if (strcmp(type, "message_start") == 0) {
         take_usage(answer, json_object_get(json_object_get(json, "message"), "usage"));
     } else if (strcmp(type, "message_delta") == 0) {

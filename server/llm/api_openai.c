@@ -38,7 +38,9 @@ static uint64_t count_of(const json_t *usage, const char *name, uint64_t before)
 }
 
 static int take_choice(gg_answer *answer, const json_t *choice, gg_error *err) {
-    const json_t *delta = json_object_get(choice, "delta");
+    const json_t *delta = json_object_get(choice, "delta"), *whole = json_object_get(choice, "message");
+    if (whole) delta = whole; /* of an answer that is no stream */
+    if (whole) answer->over = true;
     const char *reason = json_string_value(json_object_get(choice, "finish_reason"));
     int error = gg__answer_add(answer, json_object_get(delta, "content"), err);
     answer->thought += json_string_length(json_object_get(delta, "reasoning_content")) +

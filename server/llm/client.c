@@ -31,10 +31,11 @@ struct gg_exchange {
     char *key; /* while a post is under way; to be kept out of what the endpoint's words say */
     gg_sse sse;
     gg_answer answer;
-    gg_buf body; /* of an error */
+    gg_buf body; /* of an error, or of an answer that is no stream */
     gg_error stream;
     bool events;
-    unsigned without; /* members that the endpoint would not take */
+    bool begun, whole; /* it has begun to answer; with a JSON object, where a stream was asked for */
+    unsigned without;  /* members that the endpoint would not take */
     uint64_t progress;
     gg_exchange_end end;
 };
@@ -140,6 +141,25 @@ static int on_event(void *data, const gg_sse_event *event, gg_error *err) {
     return x->answer.over ? 0 : x->endpoint->api->event(&x->answer, event, err);
 }
 
+/* Some endpoints answer with one JSON object whatever they are asked, and call a stream by another type: what it begins with tells. */
+static int take_bytes(gg_exchange *x, gg_str bytes) {
+    if (!x->begun) {
+        gg_str rest = gg_str_trim(bytes);
+        x->begun = rest.len > 0;
+        x->whole = gg_str_starts_with(rest, GG_STR("{"));
+    }
+    if (!x->whole) return gg_sse_push(&x->sse, bytes, on_event, x, &x->stream);
+    if (x->body.len + bytes.len <= MAX_EVENT_BYTES && gg_buf_append(&x->body, bytes) == 0) return 0;
+    return gg_fail(&x->stream, GG_ETOOBIG, "the answer is over %d bytes", MAX_EVENT_BYTES);
+}
+
+static void end_whole(gg_exchange *x) {
+    const gg_sse_event event = {.data = gg_buf_str(&x->body)};
+    if (on_event(x, &event, &x->stream) == 0 && !x->answer.over)
+        gg_fail(&x->stream, GG_EPARSE, "what it answered with is a JSON object, but no answer");
+    gg_buf_reset(&x->body);
+}
+
 static void judge(gg_exchange *x, const gg_http_end *http) {
     char words[900];
     bool passing;
@@ -177,7 +197,7 @@ static void on_bytes(void *data, int status, gg_str bytes) {
         (void)gg_buf_append(&x->body, gg_str_slice(bytes, 0, MAX_ERROR_BYTES - x->body.len));
         return;
     }
-    int error = gg_sse_push(&x->sse, bytes, on_event, x, &x->stream);
+    int error = take_bytes(x, bytes);
     if (error || x->answer.over) {
         gg_http_end http = {.status = status, .began = true, .wait_s = -1};
         if (error)
@@ -197,6 +217,7 @@ static void on_bytes(void *data, int status, gg_str bytes) {
 static void on_end(void *data, const gg_http_end *end) {
     gg_exchange *x = data;
     x->post = NULL;
+    if (x->whole && end->failure == GG_HTTP_FINE) end_whole(x);
     judge(x, end);
 }
 
@@ -268,7 +289,7 @@ static void try_now(gg_exchange *x) {
     gg_answer_reset(&x->answer);
     gg_buf_reset(&x->body);
     x->stream = (gg_error){0};
-    x->events = false;
+    x->events = x->begun = x->whole = false;
     x->progress = 0;
     x->reading = gg_key_read(loop_of(x), x->endpoint, on_key, x);
 }
@@ -288,7 +309,7 @@ gg_exchange *gg_exchange_start(gg_http *http, uv_loop_t *loop, const gg_endpoint
     x->started_ms = uv_now(loop);
     gg_sse_init(&x->sse, MAX_EVENT_BYTES);
     gg_answer_init(&x->answer, MAX_TEXT_BYTES);
-    gg_buf_init(&x->body, MAX_ERROR_BYTES);
+    gg_buf_init(&x->body, MAX_EVENT_BYTES);
     if (gg__request_check(request, &err) != 0)
         finish(x, GG_MODEL_REQUEST, err.message);
     else

@@ -31,6 +31,7 @@ from model_server import (  # noqa: E402
     Silence,
     Status,
     Truncated,
+    Whole,
 )
 
 KEY = "sk-test-0123456789abcdefKEY"
@@ -85,6 +86,21 @@ def test_an_answer(tmp_path: Path, api: str) -> None:
         assert request.headers["anthropic-version"]
 
 
+@pytest.mark.parametrize("api", ["openai", "anthropic"])
+def test_an_answer_that_is_no_stream(tmp_path: Path, api: str) -> None:
+    """Some servers know no stream, and answer with one JSON object."""
+    out, server = against(tmp_path, [Whole("OK", thinking=THINKING)], api=api)
+    assert (out["ok"], out["tries"], out["input_tokens"], out["output_tokens"]) == (True, 1, 12, 34)
+    assert server.requests[0].body["stream"] is True
+
+
+@pytest.mark.parametrize("kind", ["application/json", "text/plain", ""])
+def test_a_stream_by_another_name(tmp_path: Path, kind: str) -> None:
+    events = b': hello\n\ndata: {"choices":[{"delta":{"content":"OK"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
+    out, _ = against(tmp_path, [Raw(events, kind)])
+    assert (out["ok"], out["tries"]) == (True, 1)
+
+
 def test_for_people(tmp_path: Path) -> None:
     with ModelServer([Answer("OK")]) as server:
         project(tmp_path, url=server.url, name="scripted")
@@ -127,6 +143,10 @@ FAULTS: list[tuple[str, list[Action], str, str, int]] = [
     ("malformed events", [Raw(MALFORMED_EVENTS)], "malformed", "no JSON object", 1),
     ("no stream", [Raw(b"<html></html>", "text/html")], "malformed", "is model.url right", 1),
     ("no events", [Raw(b"")], "malformed", "is model.url right", 1),
+    ("another object", [Raw(b' {"hello": "world"}', "application/json")], "malformed", "but no answer", 1),
+    ("half an object", [Raw(b'{"choices": [', "application/json")], "malformed", "no JSON object", 1),
+    ("an error that is no stream", [Raw(b'{"error": {"message": "no"}}')], "server-error", "its answer: no", 1),
+    ("a huge object", [Raw(b'{"choices": "' + b"x" * (2 << 20) + b'"}')], "answer-too-big", "over", 1),
     ("huge", [Huge()], "answer-too-big", "over", 1),
     ("endless", [Endless(piece="x" * 5000)], "answer-too-big", "answer", 1),
     (

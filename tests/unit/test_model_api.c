@@ -112,6 +112,23 @@ static void test_openai_answers(void **state) {
     assert_int_equal(tell(&a, &gg_api_openai, &err, "{\"choices\":", NULL), GG_EPARSE);
     assert_int_equal(tell(&a, &gg_api_openai, &err, "7", NULL), GG_EPARSE);
     assert_int_equal(tell(&a, &gg_api_openai, &err, "{\"choices\":7,\"usage\":[],\"error\":null}", NULL), 0);
+    gg_answer_reset(&a); /* no stream */
+    assert_int_equal(tell(&a, &gg_api_openai, &err,
+                          "{\"choices\":[{\"message\":{\"content\":\"one\",\"reasoning_content\":\"hm\"},"
+                          "\"finish_reason\":\"length\"}],\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":5}}",
+                          NULL),
+                     0);
+    assert_true(a.over && a.stopped && a.stop == GG_LLM_STOP_LENGTH && a.input_tokens == 3 && a.thought == 2);
+    assert_true(gg_str_is(gg_answer_text(&a), "one"));
+    gg_answer_reset(&a);
+    assert_int_equal(tell(&a, &gg_api_anthropic, &err,
+                          "{\"type\":\"message\",\"content\":[{\"type\":\"thinking\",\"thinking\":\"hm\"},"
+                          "{\"type\":\"text\",\"text\":\"o\"},{\"type\":\"tool_use\",\"input\":{\"n\":1}}],"
+                          "\"stop_reason\":\"tool_use\",\"usage\":{\"input_tokens\":3,\"output_tokens\":5}}",
+                          NULL),
+                     0);
+    assert_true(a.over && a.stopped && a.stop == GG_LLM_STOP_END && a.output_tokens == 5 && a.thought == 2);
+    assert_true(gg_str_is(gg_answer_text(&a), "o{\"n\":1}"));
     gg_answer_reset(&a);
     for (int i = 0; i < 3; i++)
         assert_int_equal(
