@@ -15,6 +15,7 @@ PyObject *gg__host_send(PyObject *self, PyObject *args);
 PyObject *gg__host_recv(PyObject *self, PyObject *args);
 PyObject *gg__host_open_channel(PyObject *self, PyObject *args);
 PyObject *gg__host_report(PyObject *self, PyObject *args);
+PyObject *gg__host_mute(PyObject *self, PyObject *args);
 
 /* host_process.c */
 PyObject *gg__host_die_with_parent(PyObject *self, PyObject *args);
@@ -28,6 +29,7 @@ PyObject *gg__host_scope_signals(PyObject *self, PyObject *args);
 PyObject *gg__host_drop_privileges(PyObject *self, PyObject *args);
 PyObject *gg__host_filter_calls(PyObject *self, PyObject *args);
 PyObject *gg__host_close_others(PyObject *self, PyObject *args);
+PyObject *gg__host_hide(PyObject *self, PyObject *args);
 
 /* host_cuda.c */
 PyObject *gg__host_cuda_devices(PyObject *self, PyObject *args);

@@ -204,6 +204,13 @@ PyObject *gg__host_drop_privileges(PyObject *self, PyObject *args) {
     return PyBool_FromLong(counted == 0);
 }
 
+PyObject *gg__host_hide(PyObject *self, PyObject *args) {
+    (void)self, (void)args;
+    if (prctl(PR_SET_DUMPABLE, 0) != 0) return PyErr_SetFromErrno(PyExc_OSError);
+    Py_INCREF(Py_None);
+    return Py_None;
+}
+
 PyObject *gg__host_filter_calls(PyObject *self, PyObject *args) {
     (void)self;
     int signals;
@@ -255,6 +262,9 @@ PyObject *gg__host_filter_calls(PyObject *self, PyObject *args) {
     return absent(self, args);
 }
 PyObject *gg__host_close_others(PyObject *self, PyObject *args) {
+    return absent(self, args);
+}
+PyObject *gg__host_hide(PyObject *self, PyObject *args) {
     return absent(self, args);
 }
 #endif

@@ -212,7 +212,7 @@ class Task:
 
     def drop(self) -> None:
         """End it.  Call instead of `result`."""
-        _kill_group(self.pid)
+        kill_group(self.pid)
         self._end()
 
     def result(self, deadline: Deadline) -> Any:
@@ -231,7 +231,7 @@ class Task:
     def _wait(self, deadline: Deadline) -> Lost | None:
         wait_status = wait(self.pid, deadline.left())
         if wait_status is None:
-            _kill_group(self.pid)
+            kill_group(self.pid)
             os.waitpid(self.pid, 0)
             return Lost("timeout", f"stopped after {deadline.ms / 1000:g} s, its deadline")
         return lost(wait_status) if wait_status != 0 else None
@@ -250,7 +250,7 @@ class Task:
             if not left:
                 return
             for pid in left:
-                _kill_group(pid)
+                kill_group(pid)
                 try:
                     os.waitpid(pid, 0)
                 except ChildProcessError:
@@ -330,7 +330,8 @@ def memory_file() -> int:
             return os.dup(f.fileno())
 
 
-def _kill_group(pid: int) -> None:
+def kill_group(pid: int) -> None:
+    """Kill a process, and its group where it has one."""
     for end in (os.killpg, os.kill):
         try:
             end(pid, signal.SIGKILL)

@@ -8,13 +8,24 @@ import socket
 from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO
 
+import _graphglue_host as host
+
 from graphglue_worker import forks
 
 MOST_KEPT_BYTES = 64 << 20  # of results that later ones may refer to
+_PROGRESS = b"."
+
+
+class NotApart(Exception):
+    """Work that nobody trusts has to run in a fork, and this process has threads that would be lost there."""
 
 
 class Pause:
     """Given among the results where the work waits until its caller has the ones before."""
+
+
+class Progress:
+    """Given where the caller is to be told that something was done, and nothing else."""
 
 
 class _End:
@@ -26,25 +37,43 @@ class Stream(forks.Task):
 
     Invariant: `paused` exactly while the fork waits for `resume`."""
 
-    def __init__(self, work: Callable[[], Iterator[Any]], quiet: bool = False) -> None:
-        """Starts the work; see `forks.run` for `quiet` and for where it runs (in this process it never pauses)."""
+    def __init__(
+        self,
+        work: Callable[[], Iterator[Any]],
+        quiet: bool = False,
+        on_progress: Callable[[], None] = lambda: None,
+        kinds: "dict[str, Any] | None" = None,
+    ) -> None:
+        """Starts the work; see `forks.run` for `quiet` and for where it runs (in this process it never pauses).
+
+        `kinds`: nobody trusts the work.  It can report nothing but its results, which are read as `plain` says, and hold such classes too."""
         self.paused = False
-        self._done = None if forks.can_fork() else [r for r in work() if r is not Pause]
+        self._on_progress = on_progress
+        if kinds is not None and not forks.can_fork():
+            raise NotApart
+        self._done = None if forks.can_fork() else [r for r in work() if r is not Pause and r is not Progress]
         if self._done is not None:
             return
+        known = None if kinds is None else {**kinds, "Pause": Pause, "End": _End}
         ours, theirs = socket.socketpair()
         self._turn = ours.detach()
         self._turn_place = forks.identity(self._turn)
 
         def dump(results: Iterator[Any], f: BinaryIO) -> None:
             os.close(self._turn)
-            _dump_each(results, f, theirs.fileno())
+            _dump_each(results, f, theirs.fileno(), known)
+
+        def confined() -> Iterator[Any]:
+            host.mute()
+            yield from work()
 
         try:
-            super().__init__(work, quiet, dump)
+            super().__init__(work if known is None else confined, quiet, dump)
         finally:
             theirs.close()
-        self._results = pickle.Unpickler(_Behind(self._memory))
+        behind = _Behind(self._memory)
+        self._results = pickle.Unpickler(behind) if known is None else _plain().Reader(behind, known)
+        self._trusted = known is None
 
     def collect(self, deadline: forks.Deadline) -> "tuple[list[Any], forks.Lost | None]":
         """Wait until it pauses or ends, until the deadline at most.  Returns the results since the last pause, and how the fork was lost when it
@@ -57,6 +86,7 @@ class Stream(forks.Task):
             self.paused = self._take(results) is Pause
             if self.paused:
                 return results, None
+            forks.kill_group(self.pid)  # it says so, and has not written it: that would wait for ever
         try:
             failed = self._wait(deadline)
             while (behind := self._take(results)) is Pause:
@@ -80,8 +110,12 @@ class Stream(forks.Task):
         ended = forks.watch(self.pid)
         try:
             waited = [self._turn] if ended is None else [self._turn, ended]
-            readable = select.select(waited, [], [], deadline.left())[0]
-            return self._turn in readable and os.read(self._turn, 1) != b""
+            while True:
+                readable = select.select(waited, [], [], deadline.left())[0]
+                said = os.read(self._turn, 1) if self._turn in readable else b""
+                if said != _PROGRESS:
+                    return said != b""
+                self._on_progress()
         except ConnectionError:
             return False
         finally:
@@ -97,6 +131,10 @@ class Stream(forks.Task):
                 results.append(item)
             return item
         except (EOFError, pickle.UnpicklingError):
+            return None
+        except Exception:  # noqa: BLE001 - who wrote it is not trusted
+            if self._trusted:
+                raise
             return None
 
     def _holds_turn(self) -> bool:
@@ -123,12 +161,23 @@ class _Behind:
         raise pickle.UnpicklingError  # no protocol in use here has lines
 
 
-def _dump_each(results: Iterator[Any], f: BinaryIO, turn: int) -> None:
+def _plain() -> Any:
+    from graphglue_worker import plain  # which knows what is measured, and that knows streams
+
+    return plain
+
+
+def _dump_each(results: Iterator[Any], f: BinaryIO, turn: int, kinds: "dict[str, Any] | None") -> None:
     place, turn_place = forks.identity(f.fileno()), forks.identity(turn)
-    pickler, kept_bytes = pickle.Pickler(f, pickle.HIGHEST_PROTOCOL), 0
+    pickler = pickle.Pickler(f, pickle.HIGHEST_PROTOCOL) if kinds is None else _plain().Writer(f, kinds)
+    kept_bytes = 0
     for result in results:  # each time user code has run, which may have closed or replaced the file
         if forks.identity(f.fileno()) != place:
             os._exit(forks.EXIT_CHANNEL)
+        if result is Progress:
+            if forks.identity(turn) == turn_place:
+                os.write(turn, _PROGRESS)
+            continue
         pickler.dump(result)  # what an earlier one held is not written again
         f.flush()
         if f.tell() - kept_bytes > MOST_KEPT_BYTES:

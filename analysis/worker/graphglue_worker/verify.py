@@ -22,6 +22,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+import _graphglue_host as host
+
 from graphglue_worker import (
     capture,
     cascade,
@@ -199,19 +201,19 @@ def _measured(
         else:
             measured.resume()
             side.add(measured.rest())
-        _progress(entry)
+        yield streams.Progress
         yield side
     if pauses:
         yield streams.Pause
     for i, measured in held:
         measured.resume()
         yield i, measured.rest()
-        _progress(entries[i])
+        yield streams.Progress
 
 
-def _progress(entry: Entry) -> None:
+def _progress() -> None:
     with contextlib.suppress(wire.ChannelLost):  # the deadline is that of one entry
-        wire.report({"op": "progress", "message": entry.name})
+        wire.report({"op": "progress", "message": None})
 
 
 def _compiled_for_sizes(entries: list[Entry], deadline_ms: int, _: Any) -> Iterator[tuple[str, dict[str, Run]]]:
@@ -222,7 +224,7 @@ def _compiled_for_sizes(entries: list[Entry], deadline_ms: int, _: Any) -> Itera
         stream = streams.Stream(lambda runs=measured: (r for r in runs if r is not streams.Pause), quiet=True)
         runs = stream.collect(forks.Deadline(deadline_ms))[0]
         yield entry.name, {r.plan: r for r in runs if isinstance(r, Run) and r.plan in observe.RESIZED}
-        _progress(entry)
+        yield streams.Progress
 
 
 def _asks_for_sizes(side: Side) -> bool:
@@ -348,9 +350,19 @@ def run(
     copies = request.get("copies") is True
     changed = cascade.Lines(original, edited)
     sides: list[list[Side]] = [[], []]
+    # What nobody trusts is forked first: it has nothing of the other side, and cannot look into what is forked behind it.
+    second = streams.Stream(
+        lambda: _each(file, edited, request, plans, lambda *of: _measured(*of, False, ask)),
+        on_progress=_progress,
+        kinds={"Side": Side} if guarded else None,
+    )
+    if guarded:
+        host.hide()
     both = [
-        streams.Stream(lambda: _each(file, original, request, plans, lambda *of: _measured(*of, True, ask))),
-        streams.Stream(lambda: _each(file, edited, request, plans, lambda *of: _measured(*of, False, ask))),
+        streams.Stream(
+            lambda: _each(file, original, request, plans, lambda *of: _measured(*of, True, ask)), on_progress=_progress
+        ),
+        second,
     ]
     failure = _collect(both, sides)
     if failure is None and any(stream.paused for stream in both):
@@ -369,7 +381,7 @@ def run(
     resized = {b.entry["name"] for b in sides[1] if _asks_for_sizes(b)}
     if resized:
         only = {**request, "entries": sorted(resized)}
-        stream = streams.Stream(lambda: _each(file, original, only, plans, _compiled_for_sizes))
+        stream = streams.Stream(lambda: _each(file, original, only, plans, _compiled_for_sizes), on_progress=_progress)
         found = dict(x for x in stream.collect(forks.Deadline(1 << 31))[0] if isinstance(x, tuple))
         for side in sides[0]:
             side.compiled.update(found.get(side.entry["name"], {}))
