@@ -146,6 +146,14 @@ static void group(void *data) {
 
 static void start_grouping(gg_capture *c);
 
+static void log_end(const gg_capture *c, const gg_findings *f) {
+    if (c->canceled || c->failure)
+        gg_log(GG_LOG_INFO, "%s: %s", c->path, c->canceled ? "the capture was canceled" : c->failure);
+    else
+        gg_log(GG_LOG_INFO, "%s: captured; entries: %zu, places that break: %zu", c->path, f->entry_count,
+               f->sites.len);
+}
+
 static void on_grouped(void *data) {
     grouping *g = data;
     gg_capture *c = g->capture;
@@ -170,6 +178,7 @@ static void on_grouped(void *data) {
     gg_session *session = c->session;
     bool once_more = false;
     if (document) {
+        log_end(c, document->findings);
         document->capture = NULL;
         once_more = document->capture_again;
         document->capture_again = false;

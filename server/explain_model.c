@@ -242,10 +242,7 @@ static int find_asked(size_t *out, const gg_document *document, const json_t *ar
     const gg_findings *f = document->findings;
     if (id == NULL || enclosing == NULL)
         return gg_fail(err, GG_EPARAMS, "params.arguments[0] wants site, a break's id, and enclosing, where it is");
-    if (!document->session->settings.trusted)
-        return gg_fail(err, GG_EFAILED,
-                       "the workspace is not trusted: nothing is asked (the initialization option \"trusted\" allows "
-                       "it)");
+    if (gg_session_check_trust(document->session, err) != 0) return GG_EFAILED;
     bool same = !json_is_integer(revision) || document->revision == (uint64_t)json_integer_value(revision);
     for (size_t i = 0; same && f && document->path && i < f->sites.len; i++) {
         *out = i;

@@ -208,6 +208,7 @@ gg_glue *gg_glue_start_from(gg_session *session, const json_t *action, gg_glue_d
 void gg_glue_refuse(gg_call *call, int error, const char *message) {
     if (error == GG_ESTALE || error == GG_EFAILED || error == GG_ENOMATCH)
         gg_show_message(call->session, 2, "graphglue: not applied. %s", message);
+    gg_log(GG_LOG_INFO, "not applied: %s", message);
     gg_call_fail(call, error, "%s", message);
 }
 
@@ -228,4 +229,16 @@ json_t *gg_workspace_edit_json(const gg_session *session, const gg_document *doc
         return json_pack("{s:[{s:{s:s, s:I}, s:o}]}", "documentChanges", "textDocument", "uri", document->uri,
                          "version", (json_int_t)document->version, "edits", list);
     return json_pack("{s:{s:o}}", "changes", document->uri, list);
+}
+
+json_t *gg_edit_to_confirm(const gg_session *session, json_t *edit_take, const char *label, gg_str why) {
+    json_t *change = json_array_get(json_object_get(edit_take, "documentChanges"), 0), *one;
+    size_t i;
+    if (!GG_HAS(session, ANNOTATIONS) || change == NULL) return edit_take;
+    json_array_foreach(json_object_get(change, "edits"), i, one)
+        json_object_set_new(one, "annotationId", json_string("proved"));
+    json_object_set_new(edit_take, "changeAnnotations",
+                        json_pack("{s:{s:s, s:b, s:s%}}", "proved", "label", label, "needsConfirmation", 1,
+                                  "description", why.ptr, why.len));
+    return edit_take;
 }

@@ -246,11 +246,7 @@ static void on_progress_cancel(void *data) {
 /* `unasked`: as an editor does on save. */
 gg_glue_all *gg__glue_start(gg_document *document, bool unasked, gg_glue_done done, void *data, gg_error *err) {
     gg_session *session = document->session;
-    if (!session->settings.trusted) {
-        gg_fail(err, GG_EFAILED,
-                "the workspace is not trusted: nothing is run (the initialization option \"trusted\" allows it)");
-        return NULL;
-    }
+    if (gg_session_check_trust(session, err) != 0) return NULL;
     if (document->path == NULL || !document->python || document->lost) {
         gg_fail(err, GG_ESTALE, "the document is no file that can be run");
         return NULL;

@@ -113,9 +113,9 @@ void gg_show_graphs(gg_session *session, gg_call *call, const json_t *argument) 
         gg_call_fail(call, GG_EPARAMS, "params.arguments[0] wants the URI of an open document, or {uri, entry}");
         return;
     }
-    if (!session->settings.trusted) {
-        gg_call_fail(call, GG_EFAILED,
-                     "the workspace is not trusted: nothing is run (the initialization option \"trusted\" allows it)");
+    gg_error err = {0};
+    if (gg_session_check_trust(session, &err) != 0) {
+        gg_call_fail(call, err.code, "%s", err.message);
         return;
     }
     if (document->path == NULL || !document->python || document->lost) {

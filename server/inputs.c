@@ -124,11 +124,7 @@ static void on_progress_cancel(void *data) {
 
 gg_writing *gg_writing_start(gg_document *document, gg_written_inputs_done done, void *data, gg_error *err) {
     gg_session *session = document->session;
-    if (!session->settings.trusted) {
-        gg_fail(err, GG_EFAILED,
-                "the workspace is not trusted: nothing is run (the initialization option \"trusted\" allows it)");
-        return NULL;
-    }
+    if (gg_session_check_trust(session, err) != 0) return NULL;
     if (document->path == NULL || !document->python || document->lost) {
         gg_fail(err, GG_EFAILED, "example inputs are written for Python files only, whose text is known");
         return NULL;

@@ -247,6 +247,7 @@ gg_options *gg_options_new(const json_t *over, const json_t *under, const char *
     o->predict = !json_is_false(json_object_get(o->values, "predict"));
     o->levels = json_object_size(rules) || json_array_size(json_object_get(o->values, "ignore")) ||
                 json_array_size(json_object_get(o->values, "select"));
+    o->preview = json_is_true(json_object_get(o->values, "preview"));
     o->store = !json_is_false(json_object_get(o->values, "capture.store"));
     o->timeout_ms = timeout ? (uint32_t)(json_number_value(timeout) * 1000) : 60000;
     o->max_safety = GG_SAFETY_EFFECTS;

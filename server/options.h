@@ -29,7 +29,7 @@ void gg_settings_read(json_t *values, const json_t *given, bool toml, gg_words *
 typedef struct gg_options {
     const char *python; /* NULL: none was said */
     gg_run run;
-    bool predict, store;
+    bool predict, store, preview;
     bool levels; /* it says of some findings how loud they are */
     uint32_t timeout_ms;
     gg_safety max_safety;

@@ -92,12 +92,13 @@ static json_t *found_json(const gg_document *document) {
     const gg_session *session = document->session;
     const gg_findings *f = document->findings;
     json_t *array = json_array();
-    if (!session->settings.trusted) {
+    gg_error err = {0};
+    if (gg_session_check_trust(session, &err) != 0) {
         gg_mark top = {.span = {0, 0}};
+        char text[sizeof(err.message) + 80];
+        int len = snprintf(text, sizeof(text), "graphglue runs your code to find graph breaks: %s.", err.message);
         json_array_append_new(
-            array, base(document, top, GG_LEVEL_INFORMATION, GG_STR("untrusted"),
-                        GG_STR("graphglue runs your code to find graph breaks, and this workspace is not trusted. To "
-                               "allow it, start the server with the initialization option \"trusted\": true.")));
+            array, base(document, top, GG_LEVEL_INFORMATION, GG_STR("untrusted"), (gg_str){text, (size_t)len}));
         return array;
     }
     for (size_t i = 0; f && i < f->sites.len; i++)

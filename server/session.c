@@ -97,6 +97,12 @@ static bool read_worker(gg_session *session, const json_t *given) {
     return changed;
 }
 
+int gg_session_check_trust(const gg_session *session, gg_error *err) {
+    if (session->settings.trusted) return 0;
+    return gg_fail(err, GG_EFAILED, "the workspace is not trusted, and nothing of it is run. To allow it, %s",
+                   session->settings.trust_help);
+}
+
 /* A key that is absent or null leaves its setting as it is.  Trust is none of them: a workspace may carry settings, and must not be able to
  * allow itself to be run. */
 void gg_session_settings(gg_session *session, const json_t *settings) {
@@ -254,6 +260,7 @@ static void release(gg_session *session) {
     gg_list_clear(&session->waiting_jobs);
     json_decref(session->settings.values);
     gg_options_free(session->settings.options);
+    gg_free(session->settings.trust_help);
     gg_folders_free(session);
     gg_workspace_scan_free(session);
     gg_remote_clear(&session->settings.remote);

@@ -56,7 +56,8 @@ typedef struct gg_settings { /* the client's */
     gg_options *options;     /* of these alone */
     gg_remote remote;        /* read from `worker`, the object of that name (NULL: none was given) */
     json_t *worker;
-    bool trusted; /* said once, in initialize */
+    bool trusted;     /* said once, in initialize */
+    char *trust_help; /* how a person allows it, in the words of the client */
 } gg_settings;
 
 enum { GG_LEAVE_SIGNALS = 3 }; /* SIGTERM, SIGINT, SIGHUP */
@@ -255,6 +256,8 @@ void gg_explained_clear(gg_session *session);
 void gg_glue_refuse(gg_call *call, int error, const char *message);
 /* {"documentChanges"|"changes": …}; new reference. */
 json_t *gg_workspace_edit_json(const gg_session *session, const gg_document *document, const gg_edits *edits);
+/* The same edit, wanting a look first where the client can show one; `why` is the verdict. */
+json_t *gg_edit_to_confirm(const gg_session *session, json_t *edit_take, const char *label, gg_str why);
 
 /* Texts of all open Python files; the caller frees *out, whose entries borrow from the documents. */
 size_t gg_overlay_of(const gg_session *session, gg_overlay_file **out);
@@ -334,6 +337,8 @@ void gg_session_restart_workers(gg_session *session);
 void gg_settings_came(gg_session *session);        /* some that were awaited: goes on when none are any more */
 void gg_session_ask_settings(gg_session *session); /* when the client can be asked; captures wait for the answer */
 void gg_session_settings(gg_session *session, const json_t *settings); /* reads what is there, keeps the rest */
+/* 0, or GG_EFAILED with words that say how to allow it. */
+int gg_session_check_trust(const gg_session *session, gg_error *err);
 void gg_session_read_caps(gg_session *session, const json_t *capabilities);
 void gg__capture_note_change(struct gg_capture *capture, gg_noted noted);
 void gg_session_exit(gg_session *session, int status);

@@ -161,6 +161,8 @@ static void on_ready(gg_worker *worker, const json_t *frame) {
         return;
     }
     worker->info.error = keep(worker, GG__TEXT_ERROR, NULL);
+    gg_log(GG_LOG_INFO, "worker: torch %s in %s", torch,
+           worker->info.interpreter ? worker->info.interpreter : "the interpreter that was found");
     tell_state(worker, GG_WORKER_READY);
     gg__jobs_write(worker);
 }

@@ -10,6 +10,7 @@ typedef struct resolving {
 static void on_glued(void *data, const gg_glue_result *result) {
     resolving *r = data;
     gg_call *call = r->call;
+    bool unasked = r->all != NULL; /* an editor does it on save */
     gg_free(r);
     if (call == NULL) return;
     gg_session *session = call->session;
@@ -18,8 +19,12 @@ static void on_glued(void *data, const gg_glue_result *result) {
         return;
     }
     json_t *action = json_deep_copy(call->message.params);
-    if (result->edits->list.len)
-        json_object_set_new(action, "edit", gg_workspace_edit_json(session, result->document, result->edits));
+    if (result->edits->list.len) {
+        json_t *edit = gg_workspace_edit_json(session, result->document, result->edits);
+        if (!unasked && gg_options_of(result->document)->preview)
+            edit = gg_edit_to_confirm(session, edit, "Glue this graph", result->summary);
+        json_object_set_new(action, "edit", edit);
+    }
     gg_log(GG_LOG_INFO, "%.*s", GG_STR_ARG(result->summary));
     gg_call_reply_take(call, action);
 }

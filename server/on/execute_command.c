@@ -76,7 +76,11 @@ static void on_glued(void *data, const gg_glue_result *result) {
         gg_glue_refuse(call, result->error, result->message);
         return;
     }
-    propose(call, "Glue this graph", gg_workspace_edit_json(session, result->document, result->edits));
+    json_t *edit = gg_workspace_edit_json(session, result->document, result->edits);
+    if (gg_options_of(result->document)->preview)
+        edit = gg_edit_to_confirm(session, edit, "Glue this graph", result->summary);
+    gg_log(GG_LOG_INFO, "%.*s", GG_STR_ARG(result->summary));
+    propose(call, "Glue this graph", edit);
 }
 
 static void on_cancel(gg_call *call) {
@@ -100,19 +104,6 @@ static void glue(gg_session *session, gg_call *call, const json_t *data) {
     gg_glue_refuse(call, err.code, err.message);
 }
 
-/* Every edit of it wants a look first. */
-static json_t *annotated(const gg_session *session, json_t *edit_take, gg_str summary) {
-    json_t *change = json_array_get(json_object_get(edit_take, "documentChanges"), 0), *one;
-    size_t i;
-    if (!GG_HAS(session, ANNOTATIONS) || change == NULL) return edit_take;
-    json_array_foreach(json_object_get(change, "edits"), i, one)
-        json_object_set_new(one, "annotationId", json_string("model"));
-    json_object_set_new(edit_take, "changeAnnotations",
-                        json_pack("{s:{s:s, s:b, s:s%}}", "model", "label", "Glue this graph, by a model",
-                                  "needsConfirmation", 1, "description", summary.ptr, summary.len));
-    return edit_take;
-}
-
 static void on_glued_all(void *data, const gg_glue_result *result) {
     gluing_all *g = data;
     gg_session *session = g->session;
@@ -127,10 +118,12 @@ static void on_glued_all(void *data, const gg_glue_result *result) {
     bool some = result->edits->list.len > 0;
     if (some || !quiet) gg_show_message(session, 3, "graphglue: %.*s", GG_STR_ARG(result->summary));
     json_t *edit = some ? gg_workspace_edit_json(session, result->document, result->edits) : NULL;
-    if (some && model)
-        propose(call, "Glue with a model", annotated(session, edit, result->summary));
-    else if (some)
-        propose(call, "Glue all", edit);
+    const char *label = model ? "Glue with a model" : "Glue all";
+    /* What a model wrote is always looked at; what an editor does unasked, on save, never waits for a person. */
+    if (some && (model || (!quiet && gg_options_of(result->document)->preview)))
+        edit = gg_edit_to_confirm(session, edit, label, result->summary);
+    if (some)
+        propose(call, label, edit);
     else
         gg_call_reply_take(call, json_null());
 }
@@ -246,11 +239,11 @@ static void write_inputs(gg_session *session, gg_call *call, const json_t *argum
 static void capture(gg_session *session, gg_call *call, const json_t *argument) {
     const char *uri = json_string_value(argument);
     gg_document *document = uri ? gg_document_find(session, gg_str_from(uri)) : NULL;
+    gg_error err = {0};
     if (document == NULL) {
         gg_call_fail(call, GG_EPARAMS, "params.arguments[0] wants the URI of an open document");
-    } else if (!session->settings.trusted) {
-        gg_call_fail(call, GG_EFAILED,
-                     "the workspace is not trusted: nothing is run (the initialization option \"trusted\" allows it)");
+    } else if (gg_session_check_trust(session, &err) != 0) {
+        gg_call_fail(call, err.code, "%s", err.message);
     } else {
         gg_worker *worker = document->path ? gg_workspace_worker(gg_workspace_of(session, document->path)) : NULL;
         if (worker && gg_worker_get_info(worker)->state == GG_WORKER_FAILED)

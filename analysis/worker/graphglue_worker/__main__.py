@@ -9,7 +9,8 @@ import sys
 def main() -> int:
     """Make the package importable, keep the user's sys.path otherwise as it is, and serve until the connection ends."""
     package = os.path.dirname(os.path.abspath(__file__))
-    support = os.environ.get("GRAPHGLUE_SUPPORT") or os.path.dirname(package)
+    # Without "..", as an installed launcher says it: our own frames are known by where they lie (positions.py).
+    support = os.path.abspath(os.environ.get("GRAPHGLUE_SUPPORT") or os.path.dirname(package))
     # The script's folder must not shadow modules of the user's; the support folder goes last.
     sys.path[:] = [p for p in sys.path if os.path.abspath(p or ".") != package]
     sys.path.append(support)

@@ -47,26 +47,34 @@ async function showPicture(server: Server): Promise<void> {
   panel.webview.html = picturePage(found.entries);
 }
 
-/** What a model would be asked about is what an action at the cursor offers to ask about. */
-async function showPrompt(server: Server, documents: Documents): Promise<void> {
+/** What the light bulb offers at the cursor with a model, by its command.  undefined: then the user was told that there is none. */
+async function offered(command: string): Promise<vscode.Command | undefined> {
   const document = openFile();
   const selection = vscode.window.activeTextEditor?.selection;
-  if (!document || !selection) return;
+  if (!document || !selection) return undefined;
   const actions = await vscode.commands.executeCommand<(vscode.Command | vscode.CodeAction)[]>(
     "vscode.executeCodeActionProvider",
     document.uri,
     selection,
-    vscode.CodeActionKind.QuickFix.value,
   );
   const commands = actions.map((a) => (typeof a.command === "object" ? a.command : (a as vscode.Command)));
-  const asks = commands.find((c) => c.command === "graphglue.glueWithModel");
-  if (!asks) {
-    void vscode.window.showInformationMessage(
-      "Graphglue: no model would be asked here. Put the cursor on a graph break; a model has to be configured, or lent by graphglue.editorModel.",
-    );
-    return;
-  }
-  const answer = await server.execute<{ text: string }>("graphglue.showPrompt", ...(asks.arguments ?? []));
+  const found = commands.find((c) => c.command === command);
+  if (found) return found;
+  void vscode.window.showInformationMessage(
+    "Graphglue: no model would be asked here. Put the cursor on a graph break; a model has to be configured, or lent by graphglue.editorModel.",
+  );
+  return undefined;
+}
+
+/** As the light bulb does it. */
+async function withModel(command: string): Promise<void> {
+  const chosen = await offered(command);
+  if (chosen) await vscode.commands.executeCommand(chosen.command, ...(chosen.arguments ?? []));
+}
+
+async function showPrompt(server: Server, documents: Documents): Promise<void> {
+  const asks = await offered("graphglue.glueWithModel");
+  const answer = asks && (await server.execute<{ text: string }>("graphglue.showPrompt", ...(asks.arguments ?? [])));
   if (answer) await documents.show("Prompt", answer.text);
 }
 
@@ -117,7 +125,12 @@ async function menu(server: Server): Promise<void> {
   if (chosen) await vscode.commands.executeCommand(chosen.command);
 }
 
-export function registerCommands(server: Server, documents: Documents, output: vscode.OutputChannel): vscode.Disposable[] {
+export function registerCommands(
+  server: Server,
+  documents: Documents,
+  output: vscode.OutputChannel,
+  extension: string,
+): vscode.Disposable[] {
   const onFile = (command: string) => async (): Promise<void> => {
     const document = openFile();
     if (document) await server.execute(command, uriOf(document));
@@ -129,11 +142,16 @@ export function registerCommands(server: Server, documents: Documents, output: v
     recordInputs: () => recordInputs(server),
     showGraph: () => showGraph(server, documents),
     showPicture: () => showPicture(server),
+    applyEdit: () => server.previews.answer(true),
+    discardEdit: () => server.previews.answer(false),
+    explain: () => withModel("graphglue.explain"),
+    glueWithModel: () => withModel("graphglue.glueWithModel"),
     showPrompt: () => showPrompt(server, documents),
     showRepairLog: () => showRepairLog(server, documents),
     doctor: () => inTerminal(server, "Doctor", ["doctor", ...(server.python ? ["--python", server.python] : [])]),
     restart: () => server.restart(),
     showOutput: () => output.show(),
+    walkthrough: () => vscode.commands.executeCommand("workbench.action.openWalkthrough", `${extension}#start`, false),
     menu: () => menu(server),
   };
   return Object.entries(commands).map(([name, run]) => vscode.commands.registerCommand(`graphglue.client.${name}`, run));

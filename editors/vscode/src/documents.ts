@@ -21,6 +21,14 @@ export class Documents implements vscode.TextDocumentContentProvider, vscode.Dis
     return this.texts.get(uri.toString()) ?? "This was shown in an earlier session. Ask for it again.\n";
   }
 
+  /** A text to be compared with; it takes the place of the last one of that name. */
+  put(name: string, text: string): vscode.Uri {
+    const uri = vscode.Uri.from({ scheme: SCHEME, path: `/proposed/${name}` });
+    this.texts.set(uri.toString(), text);
+    this.changed.fire(uri);
+    return uri;
+  }
+
   /** name is the tab's; what is shown under it before is replaced. */
   async show(name: string, markdown: string): Promise<void> {
     const uri = vscode.Uri.from({ scheme: SCHEME, path: `/${name}.md` });

@@ -11,16 +11,16 @@ let server: Server | undefined;
 export async function activate(context: vscode.ExtensionContext): Promise<void> {
   const output = vscode.window.createOutputChannel("Graphglue");
   const trace = vscode.window.createOutputChannel("Graphglue Trace");
-  const started = new Server(context, output, trace);
-  server = started;
   const documents = new Documents();
+  const started = new Server(context, output, trace, documents);
+  server = started;
   context.subscriptions.push(
     output,
     trace,
     documents,
     started,
     new StatusItem(started),
-    ...registerCommands(started, documents, output),
+    ...registerCommands(started, documents, output, context.extension.id),
     vscode.workspace.onDidChangeConfiguration((event) => started.configured(event)),
     vscode.workspace.onDidGrantWorkspaceTrust(() => void started.restart()),
   );

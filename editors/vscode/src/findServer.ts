@@ -35,7 +35,7 @@ export function findServer(places: Places, isExecutable: (file: string) => boole
     return program ? { program, from: "setting" } : { program: undefined, tried: [`graphglue.server.path: ${setting}`] };
   }
   const inEnvironment = places.interpreter ? path.join(path.dirname(places.interpreter), PROGRAM) : undefined;
-  const bundled = path.join(places.extensionFolder, "server", PROGRAM);
+  const bundled = path.join(places.extensionFolder, "server", "bin", PROGRAM);
   if (inEnvironment && isExecutable(inEnvironment)) return { program: inEnvironment, from: "environment" };
   const program = first(onPath(PROGRAM, places.searchPath));
   if (program) return { program, from: "path" };

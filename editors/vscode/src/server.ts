@@ -3,15 +3,32 @@ import { accessSync, constants, statSync } from "node:fs";
 import { homedir } from "node:os";
 import * as path from "node:path";
 import * as vscode from "vscode";
-import { ExecuteCommandRequest, LanguageClient, type LanguageClientOptions, ResponseError, State } from "vscode-languageclient/node";
+import {
+  type ApplyWorkspaceEditParams,
+  type ApplyWorkspaceEditResult,
+  ExecuteCommandRequest,
+  LanguageClient,
+  type LanguageClientOptions,
+  ResponseError,
+  State,
+  TextDocumentEdit,
+} from "vscode-languageclient/node";
+import type { Documents } from "./documents";
 import { isLent, lendModel } from "./editorModel";
 import { type Found, findServer } from "./findServer";
 import { chosenInterpreter } from "./interpreter";
+import { Previews } from "./preview";
 import { OWN, type Settings, explicit, isSomethingGone } from "./settings";
 import type { Server as ServerState, ServerStatus } from "./statusWords";
 
 /** Commands whose refusal the server tells the user itself. */
 const SPEAKS = ["glue", "glueAll", "glueWithModel", "bench", "showPrompt", "writeInputs"].map((name) => `graphglue.${name}`);
+
+/** Ends what the server says of a workspace that is not trusted. */
+const TRUST_HELP = "use the command “Workspaces: Manage Workspace Trust”";
+
+/** Commands that answer with something to read, and the name of its tab. */
+const READ: { [command: string]: string } = { "graphglue.explain": "Explanation", "graphglue.showPrompt": "Prompt" };
 
 /** The Python extension may look for environments for long; what it finds later is followed. */
 const INTERPRETER_MS = 3000;
@@ -23,6 +40,10 @@ function isExecutable(file: string): boolean {
   } catch {
     return false;
   }
+}
+
+function logLevel(): string {
+  return vscode.workspace.getConfiguration("graphglue").get<string>("logLevel", "info");
 }
 
 function wordsOf(error: unknown): string {
@@ -40,13 +61,16 @@ export class Server implements vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<void>();
   /** The state changed, or something happened after which the status may be another. */
   readonly onDidChange = this.changed.event;
+  readonly previews: Previews;
   program: string | undefined;
 
   constructor(
     private readonly context: vscode.ExtensionContext,
     private readonly output: vscode.OutputChannel,
     private readonly trace: vscode.OutputChannel,
+    private readonly documents: Documents,
   ) {
+    this.previews = new Previews(documents);
     const sections = context.extension.packageJSON.contributes.configuration as { properties: object }[];
     this.keys = sections
       .flatMap((section) => Object.keys(section.properties))
@@ -131,11 +155,12 @@ export class Server implements vscode.Disposable {
     const client = new LanguageClient(
       "graphglue",
       "Graphglue",
-      { command: found.program, args: ["--stdio"], options: { cwd } },
+      { command: found.program, args: ["--stdio", "--log-level", logLevel()], options: { cwd } },
       this.clientOptions(),
     );
     this.client = client;
     lendModel(client, (code, message) => new ResponseError(code, message));
+    client.onRequest("workspace/applyEdit", (params: ApplyWorkspaceEditParams) => this.applyEdit(client, params));
     client.onDidChangeState(() => this.changed.fire());
     await client.start();
     this.changed.fire();
@@ -144,7 +169,7 @@ export class Server implements vscode.Disposable {
   private clientOptions(): LanguageClientOptions {
     return {
       documentSelector: [{ scheme: "file", language: "python" }],
-      initializationOptions: () => ({ ...this.settings(), trusted: vscode.workspace.isTrusted }),
+      initializationOptions: () => ({ ...this.settings(), trusted: vscode.workspace.isTrusted, trustHelp: TRUST_HELP }),
       outputChannel: this.output,
       traceOutputChannel: this.trace,
       middleware: {
@@ -159,14 +184,16 @@ export class Server implements vscode.Disposable {
           const proved = next(action, token); // an edit is verified meanwhile
           this.changed.fire();
           try {
-            return await proved;
+            return await this.looked(await proved);
           } finally {
             this.changed.fire();
           }
         },
         executeCommand: async (command, args, next) => {
           try {
-            return await next(command, args);
+            const answer: unknown = await next(command, args);
+            await this.show(command, answer);
+            return answer;
           } catch (error) {
             this.tellFailure(command, error);
             return undefined;
@@ -176,6 +203,39 @@ export class Server implements vscode.Disposable {
         },
       },
     };
+  }
+
+  /** An action whose edit was looked at, where that is wanted; without its edit, where it was not liked. */
+  private async looked(action: vscode.CodeAction | null | undefined): Promise<vscode.CodeAction | null | undefined> {
+    const wanted = vscode.workspace.getConfiguration("graphglue").get<boolean>("preview") === true;
+    const fixAll = action?.kind && vscode.CodeActionKind.SourceFixAll.contains(action.kind); // on save: nobody waits there
+    if (!action?.edit || !wanted || fixAll) return action;
+    const edit = await this.previews.confirmed(action.edit, action.title);
+    if (edit) action.edit = edit;
+    else delete action.edit;
+    return action;
+  }
+
+  /** workspace/applyEdit, with a look first where the server wants one. */
+  private async applyEdit(client: LanguageClient, params: ApplyWorkspaceEditParams): Promise<ApplyWorkspaceEditResult> {
+    const { documentChanges = [], changeAnnotations = {} } = params.edit;
+    const isCurrent = documentChanges.every((change) => {
+      if (!TextDocumentEdit.is(change) || change.textDocument.version === null) return true;
+      const open = vscode.workspace.textDocuments.find((d) => client.code2ProtocolConverter.asUri(d.uri) === change.textDocument.uri);
+      return open === undefined || open.version === change.textDocument.version;
+    });
+    if (!isCurrent) return { applied: false, failureReason: "the file has changed" };
+    const [look] = Object.values(changeAnnotations).filter((annotation) => annotation.needsConfirmation);
+    const given = await client.protocol2CodeConverter.asWorkspaceEdit(params.edit);
+    const edit = look ? await this.previews.confirmed(given, look.label) : given;
+    return edit ? { applied: await vscode.workspace.applyEdit(edit) } : { applied: false, failureReason: "it was not wanted" };
+  }
+
+  /** What a command of the light bulb answers is read, where it is for reading. */
+  private async show(command: string, answer: unknown): Promise<void> {
+    const text = (answer as { text?: unknown } | null)?.text;
+    const name = READ[command];
+    if (name !== undefined && typeof text === "string") await this.documents.show(name, text);
   }
 
   /** undefined when it failed: then the user was told. */
@@ -226,7 +286,7 @@ export class Server implements vscode.Disposable {
     if (!event.affectsConfiguration("graphglue")) return;
     const settings = this.settings();
     const again =
-      event.affectsConfiguration("graphglue.server.path") || isLent() !== this.lent || isSomethingGone(this.sent, settings, this.keys);
+      ["server.path", "logLevel"].some((key) => event.affectsConfiguration(`graphglue.${key}`)) || isLent() !== this.lent || isSomethingGone(this.sent, settings, this.keys);
     this.sent = settings;
     if (again) void this.restart();
   }

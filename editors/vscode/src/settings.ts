@@ -9,7 +9,7 @@ export interface Inspected {
 export type Settings = { [key: string]: unknown };
 
 /** The keys of the manifest that the extension keeps to itself, below "graphglue.". */
-export const OWN = ["server.path", "editorModel", "editorModelFamily", "trace.server"];
+export const OWN = ["server.path", "editorModel", "editorModelFamily", "trace.server", "logLevel"];
 
 /** The value that holds, undefined where only the default does.  VS Code leaves out what an untrusted workspace may not say. */
 function chosen(inspected: Inspected | undefined): unknown {

@@ -11,7 +11,7 @@ const PLACES: Places = {
 };
 const ENVIRONMENT = "/env/bin/graphglue-lsp";
 const ON_PATH = "/usr/bin/graphglue-lsp";
-const BUNDLED = "/extension/server/graphglue-lsp";
+const BUNDLED = "/extension/server/bin/graphglue-lsp";
 
 function found(places: Partial<Places>, ...there: string[]): string | undefined {
   return findServer({ ...PLACES, ...places }, (file) => there.includes(file)).program;

@@ -1,9 +1,9 @@
 /** The path of a person through the extension; what was seen goes to $RESULT as JSON, for test_vscode_browser.py to judge. */
-import { existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, readdirSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
 import * as path from "node:path";
 import { Editor, serve } from "./editor.mjs";
 
-const { NODE, MODULES, CHROMIUM, FOLDER, USER, EXTENSIONS, RESULTS, RESULT, PIDS, GRAPHGLUE_TEST_TRACES: TRACES } = process.env;
+const { NODE, MODULES, CHROMIUM, FOLDER, USER, EXTENSIONS, RESULTS, RESULT, GRAPHGLUE_TEST_TRACES: TRACES } = process.env;
 const FILE = path.join(FOLDER, "model.py");
 const IMPORTED = path.join(TRACES, "imported");
 const HOLD = path.join(TRACES, "hold");
@@ -11,20 +11,21 @@ const CONDITION = "h.mean() > 0";
 const MESSAGE = 'print("largest", y.max())';
 const seen = {};
 
-const lastPid = () => Number(readFileSync(PIDS, "utf8").trim().split("\n").at(-1));
 const texts = async (editor) => (await editor.underlined()).map((mark) => mark.text);
 
-/** The processes that one has started. */
-function children(pid) {
-  const parents = readdirSync("/proc").filter((name) => /^\d+$/.test(name)).map((name) => {
+function processes() {
+  return readdirSync("/proc").filter((name) => /^\d+$/.test(name)).flatMap((name) => {
     try {
-      return [Number(name), Number(readFileSync(`/proc/${name}/stat`, "utf8").replace(/^.*\) \S /s, "").split(" ")[0])];
+      const parent = Number(readFileSync(`/proc/${name}/stat`, "utf8").replace(/^.*\) \S /s, "").split(" ")[0]);
+      return [{ pid: Number(name), parent, program: readlinkSync(`/proc/${name}/exe`) }];
     } catch {
-      return [0, 0]; // it has ended
+      return []; // it has ended
     }
   });
-  return parents.filter(([, parent]) => parent === pid).map(([child]) => child);
 }
+
+/** The server's, undefined where none runs. */
+const server = () => processes().find(({ program }) => program.startsWith(EXTENSIONS) && program.endsWith("/graphglue-lsp"))?.pid;
 
 async function untrusted(editor) {
   await editor.until("the first finding", async () => (await editor.underlined()).some((mark) => mark.text === CONDITION));
@@ -37,7 +38,7 @@ async function untrusted(editor) {
   seen.predicted = await texts(editor);
   await editor.command("Graphglue: Analyze File");
   seen.refusal = await editor.notification(/not trusted/);
-  seen.untrusted_children = children(lastPid()).length;
+  seen.untrusted_children = processes().filter(({ parent }) => parent === server()).length;
   seen.ran_before_trust = existsSync(IMPORTED);
   await editor.picture("1-untrusted");
 }
@@ -53,6 +54,7 @@ async function trust(editor) {
     return problems.length === 3 && problems.every((text) => !/predicted|not trusted/.test(text));
   });
   seen.problems = await editor.problems();
+  seen.frames = await editor.page.locator(".markers-panel").innerText();
   seen.confirmed = await texts(editor);
   seen.lens = await editor.until("a code lens", async () => {
     const lenses = await editor.page.locator(".codelens-decoration").allInnerTexts();
@@ -136,9 +138,9 @@ async function confirm(editor) {
 }
 
 async function killed(editor) {
-  const before = lastPid();
+  const before = server();
   process.kill(before, "SIGKILL");
-  await editor.until("another server", () => lastPid() !== before);
+  await editor.until("another server", () => ![undefined, before].includes(server()));
   await editor.untilStatus(/^4 breaks$/, 120_000);
   await editor.until("the findings of the new server", async () => (await editor.problems()).length === 4);
   // Nothing of the old one: it learns of a line that is new.
@@ -149,16 +151,60 @@ async function killed(editor) {
   await editor.picture("8-back");
 }
 
-let editor, server;
+/** What the palette has of ours, and the channels. */
+async function look(editor) {
+  seen.commands = (await editor.palette("Graphglue: ")).sort();
+  await editor.command("Graphglue: Show Output");
+  seen.output = await editor.until("the output", async () => {
+    const text = await editor.output();
+    return /captured/.test(text) && text;
+  });
+  await editor.command("Output: Show Output Channels...");
+  await editor.page.locator(".quick-input-list .monaco-list-row").getByText("Graphglue Trace", { exact: true }).click();
+  seen.trace = await editor.until("the trace", async () => {
+    const text = await editor.output();
+    return /\[Trace/.test(text) && text;
+  });
+  await editor.command("Problems: Focus on Problems View");
+}
+
+/** With graphglue.preview, which the running server is told. */
+async function preview(editor) {
+  const settings = JSON.parse(readFileSync(path.join(USER, "User", "settings.json"), "utf8"));
+  await editor.command("Preferences: Open User Settings (JSON)");
+  await editor.page.locator(".tab.active").filter({ hasText: "settings.json" }).waitFor();
+  await editor.page.keyboard.press("Control+A");
+  await editor.page.keyboard.insertText(JSON.stringify({ ...settings, "graphglue.preview": true }));
+  await editor.page.keyboard.press("Control+S");
+  await editor.until("the settings saved", async () => !(await editor.isDirty()));
+  await editor.closeTab("settings.json");
+  await editor.bulb(CONDITION);
+  await editor.choose("Glue this graph");
+  const tab = editor.page.locator(".tab.active").filter({ hasText: "apply it?" });
+  await tab.waitFor();
+  seen.preview = await editor.until("the comparison", async () => {
+    const lines = (await editor.lines()).join("\n");
+    return lines.includes("torch.where") && lines;
+  });
+  const apply = editor.page.getByRole("button", { name: "Apply", exact: true });
+  await apply.hover(); // it has come to rest
+  seen.previewed_unapplied = (await editor.page.locator(".tab.dirty").count()) === 0;
+  await editor.picture("9-preview");
+  await apply.click();
+  await tab.waitFor({ state: "detached" });
+  seen.applied = await editor.until("the edit", async () => (await editor.lines()).join("\n").includes("torch.where"));
+}
+
+let editor, host;
 try {
   const folders = { user: USER, extensions: EXTENSIONS };
   const started = await serve(NODE, path.join(MODULES, "code-server"), folders);
-  server = started.server;
-  const host = new URL(started.address).host;
-  const payload = JSON.stringify([["openFile", `vscode-remote://${host}${FILE}`]]);
+  host = started.server;
+  const name = new URL(started.address).host;
+  const payload = JSON.stringify([["openFile", `vscode-remote://${name}${FILE}`]]);
   const url = `${started.address}/?folder=${encodeURIComponent(FOLDER)}&payload=${encodeURIComponent(payload)}`;
   editor = await Editor.open(MODULES, CHROMIUM, url, RESULTS);
-  for (const part of [untrusted, trust, read, glue, graph, confirm, killed]) {
+  for (const part of [untrusted, trust, read, glue, graph, look, confirm, killed, preview]) {
     const from = Date.now();
     await part(editor);
     editor.times[part.name] = Date.now() - from;
@@ -171,9 +217,9 @@ try {
 seen.times = editor?.times;
 writeFileSync(RESULT, JSON.stringify(seen, null, 1));
 await editor?.close();
-if (server?.exitCode === null) {
-  const ended = new Promise((resolve) => server.once("exit", resolve));
-  server.kill("SIGTERM");
+if (host?.exitCode === null) {
+  const ended = new Promise((resolve) => host.once("exit", resolve));
+  host.kill("SIGTERM");
   await ended; // its extension host ends the language server first
 }
 process.exit(seen.error ? 1 : 0);

@@ -173,7 +173,27 @@ export class Editor {
         return false;
       }
     });
+    // A command may ask something in the same place.
+    await this.until("the palette to close", async () => !(await input.isVisible()) || !(await input.inputValue()).startsWith(">"));
+  }
+
+  /** The names of the palette's commands that begin with this. */
+  async palette(begin) {
+    await this.page.keyboard.press("F1");
+    const input = this.page.locator(".quick-input-widget input");
+    await input.fill(`>${begin}`);
+    const labels = this.page.locator(".quick-input-list .monaco-list-row .quick-input-list-entry .label-name");
+    await labels.filter({ hasText: begin }).first().waitFor();
+    const names = (await labels.allInnerTexts()).map((name) => name.replaceAll("\u00a0", " ")).filter((name) => name.startsWith(begin));
+    await this.page.keyboard.press("Escape");
     await input.waitFor({ state: "hidden" });
+    return names;
+  }
+
+  /** What is on the screen of the channel that is shown. */
+  async output() {
+    const lines = await this.page.locator(".output-view .view-line").allInnerTexts();
+    return lines.join("\n").replaceAll("\u00a0", " ");
   }
 
   /** The cursor's place, in the middle of what is underlined there. */
@@ -196,9 +216,13 @@ export class Editor {
 
   /** The entries of the light bulb at what is underlined; the menu stays open. */
   async bulb(text) {
-    await this.clickOn(text);
-    const bulb = this.page.locator(".editor-instance [class*=codicon-gutter-lightbulb], .editor-instance .lightBulbWidget:visible").first();
-    await bulb.click();
+    const mark = await this.clickOn(text);
+    const bulbs = this.page.locator(".editor-instance [class*=codicon-gutter-lightbulb], .editor-instance .lightBulbWidget:visible");
+    const box = await this.until(`the light bulb of ${text}`, async () => {
+      const boxes = await Promise.all((await bulbs.all()).map((bulb) => bulb.boundingBox({ timeout: ATTEMPT_MS }).catch(() => null)));
+      return boxes.find((place) => place && place.y <= mark.y && mark.y <= place.y + place.height); // not that of the line before
+    });
+    await this.page.mouse.click(box.x + box.width / 2, box.y + box.height / 2);
     const rows = this.page.locator(".action-widget .monaco-list-row.action");
     await rows.first().waitFor();
     return rows.allInnerTexts();
