@@ -182,7 +182,7 @@ def test_health(project: Project) -> None:
     venv.create(project.outside / "bare", symlinks=True)
     seen = project.play("health", BARE=str(project.outside / "bare" / "bin" / "python"))
     assert "graphglue-lsp was not found; looked at: /nowhere/graphglue-lsp" in seen["no_server"]
-    assert "script/demo" in seen["no_server"]
+    assert "pip install ." in seen["no_server"]
     assert "torch cannot be used" in seen["no_torch"] and "no server runs for it" in seen["no_torch"]
     assert "torch 2." in seen["not_started"] and "torch cannot be used" not in seen["not_started"]
 

@@ -96,8 +96,8 @@ return function(T)
   seen.canceled = not answered -- Neovim keeps the error RequestCancelled to itself; a result would have come here
   T.sync()
 
-  -- Glue this graph, and one undo.
-  vim.api.nvim_win_set_cursor(0, { found.lnum + 1, found.col })
+  -- Glue this graph, from anywhere in the line, and one undo.
+  vim.api.nvim_win_set_cursor(0, { found.lnum + 1, 0 })
   local original = T.text()
   T.choose("Glue this graph")
   vim.cmd("GraphglueGlue")

@@ -94,21 +94,6 @@ function M.analyze()
   run("graphglue.capture")
 end
 
---- Mends the break at the cursor: the first edit that is offered there, or a choice of them.
-function M.glue()
-  if not may_run() or not running() then
-    return
-  end
-  local function is_ours(action)
-    return vim.startswith(action.title or "", "Glue this graph")
-  end
-  if vim.fn.has("nvim-0.8") == 1 then
-    vim.lsp.buf.code_action({ filter = is_ours, apply = true })
-  else
-    vim.lsp.buf.code_action({ only = { "quickfix" } })
-  end
-end
-
 function M.glue_all()
   run("graphglue.glueAll")
 end
@@ -157,9 +142,9 @@ function M.show_repair_log()
   end)
 end
 
--- ---- the explanation -------------------------------------------------------------------------------------------------
+-- ---- a break ---------------------------------------------------------------------------------------------------------
 
---- The finding at the cursor, else the first one on its line.
+--- The finding at the cursor, else the first one on its line; told where there is none.
 ---@return table|nil
 local function finding_at_cursor()
   local row, column = unpack(vim.api.nvim_win_get_cursor(0))
@@ -170,7 +155,27 @@ local function finding_at_cursor()
       best = d
     end
   end
+  if best == nil then
+    client.say("no graph break on this line")
+  end
   return best
+end
+
+--- Mends that break; of several edits that are offered, one is chosen.
+function M.glue()
+  local finding = may_run() and running() and finding_at_cursor()
+  if not finding then
+    return
+  end
+  vim.api.nvim_win_set_cursor(0, { finding.lnum + 1, finding.col }) -- what is offered is asked for there
+  local function is_ours(action)
+    return vim.startswith(action.title or "", "Glue this graph")
+  end
+  if vim.fn.has("nvim-0.8") == 1 then
+    vim.lsp.buf.code_action({ filter = is_ours, apply = true })
+  else
+    vim.lsp.buf.code_action({ only = { "quickfix" } })
+  end
 end
 
 ---@param id string|nil GB0170, or a rule's GG002; nil: the finding at the cursor
@@ -184,12 +189,9 @@ function M.explain(id)
     end
     return
   end
-  local found, finding = running(), finding_at_cursor()
-  if not found then
-    return
-  end
+  local found = running()
+  local finding = found and finding_at_cursor()
   if not finding then
-    client.say("no graph break on this line")
     return
   end
   local encoding = found.offset_encoding or "utf-16"

@@ -55,7 +55,8 @@ local function check_server()
   local found = server.find(client.cmd())
   if not found.cmd then
     fail("graphglue-lsp was not found; looked at: " .. table.concat(found.tried, ", "), {
-      "build it: script/demo in the checkout of graphglue-lsp",
+      "install it, in a checkout of graphglue-lsp: pip install . (into the environment that has torch), or script/demo",
+      "start Neovim in that environment",
       'name it: require("graphglue").setup({ cmd = { "/path/to/graphglue-lsp", "--stdio" } })',
     })
     return nil
