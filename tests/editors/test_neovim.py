@@ -15,8 +15,9 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PLUGIN = ROOT / "editors" / "neovim"
 SCENARIOS = Path(__file__).resolve().parent / "neovim"
-sys.path.insert(0, str(ROOT / "tests" / "e2e"))
+sys.path[:0] = [str(ROOT / "tests" / "e2e"), str(ROOT / "tools")]
 
+import gen_settings  # noqa: E402
 import programs  # noqa: E402
 import support  # noqa: E402
 
@@ -162,7 +163,7 @@ def test_an_untrusted_project_runs_nothing(project: Project) -> None:
     project.write(".venv/pyvenv.cfg", f"home = {Path(sys.executable).parent}\n")
     seen = project.play("untrusted")
     assert seen["traces"] == [] and seen["windows"] == 0 and seen["summaries"] == 0
-    assert seen["status"] == "not trusted" and "not trusted" in seen["first"]
+    assert seen["status"] == "not trusted" and ":GraphglueTrust" in seen["first"]
     assert "not trusted" in seen["health"] and ":GraphglueTrust" in seen["health"]
     assert seen["notes"].count("is run before you say :GraphglueTrust") == 7
     assert seen["allowed"] == ["code-ran", "python-ran"] and seen["after_distrust"] == []
@@ -203,7 +204,7 @@ def test_help(editor: Path, tmp_path: Path) -> None:
     assert len(names) == 12
     for command, function in names:
         assert f":Graphglue{command}" in tags and f"<Plug>(graphglue-{function.replace('_', '-')})" in tags
-    settings = re.findall(r'^SETTING\(\w+, "([\w.]+)"', (ROOT / "server" / "settings.def").read_text(), re.MULTILINE)
-    assert {f"graphglue-{key}" for key in settings if key != "trusted"} <= tags
+    settings = gen_settings.read((ROOT / "server" / "settings.def").read_text())
+    assert {f"graphglue-{s['key']}" for s in settings if s["scope"] != "START"} <= tags
     too_long = [line for line in (tmp_path / "doc" / "graphglue.txt").read_text().splitlines() if len(line) > 78]
     assert not too_long, "help is read in 78 columns"

@@ -126,8 +126,8 @@ function M.config()
     before_init = function(params, config)
       -- The settings too: before 0.8, Neovim does not tell servers that they may ask for them.
       local settings = (config.settings or {}).graphglue or {}
-      params.initializationOptions =
-        vim.tbl_extend("force", settings, { trusted = project.is_trusted(config.root_dir) })
+      local trust = { trusted = project.is_trusted(config.root_dir), trustHelp = "say :GraphglueTrust" }
+      params.initializationOptions = vim.tbl_extend("force", settings, trust)
     end,
     on_attach = on_attach,
     on_exit = on_exit,
