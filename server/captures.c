@@ -226,7 +226,8 @@ static void on_break(gg_capture *c, const json_t *frame) {
 static void on_frame(void *data, const char *op, const json_t *frame) {
     gg_capture *c = data;
     if (strcmp(op, "stored") == 0) {
-        gg_workspace_use_registry(c->workspace, json_string_value(json_object_get(frame, "registry")), NULL);
+        gg_workspace_use_registry(c->workspace, json_string_value(json_object_get(frame, "registry")), NULL,
+                                  json_string_value(json_object_get(frame, "torch")));
     }
     if (strcmp(op, "break") == 0) on_break(c, frame);
     if (strcmp(op, "entry") == 0) {

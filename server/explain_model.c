@@ -42,16 +42,21 @@ typedef struct gg_explain {
 
 /* ---- in jobs ---------------------------------------------------------------------------------------------------------------- */
 
+static gg_explained_by by_of(const gg_explain *x) {
+    return (gg_explained_by){x->root, x->who.model, gg_registry_source_torch(x->findings->registry)};
+}
+
 static void look_up(void *data) {
     gg_explain *x = data;
+    const gg_explained_by by = by_of(x);
     const gg_tree *tree = x->findings->tree;
     const gg_site **batch = GG_ARENA_ARRAY(x->arena, const gg_site *, GG_EXPLAIN_SITES);
     x->count = gg_explain_batch(tree, x->sites, x->count, GG_ARENA_ARRAY(x->arena, bool, x->count), batch);
     x->sites = batch;
     if (x->count && batch[0] != x->asked) x->count = 0;
     for (size_t i = 0; i < x->count; i++) {
-        gg_explanation_key(x->keys[i], gg_explain_subject(tree, batch[i], x->arena), "");
-        if (gg_explanation_find(&x->texts[i], x->root, x->who.model, tree, batch[i], x->arena)) continue;
+        gg_explanation_key(x->keys[i], gg_explain_subject(tree, batch[i], by.torch, x->arena), "");
+        if (gg_explanation_find(&x->texts[i], &by, tree, batch[i], x->arena)) continue;
         x->of[x->open_count] = i;
         x->open[x->open_count++] = batch[i];
     }
@@ -62,12 +67,13 @@ static void look_up(void *data) {
 
 static void hear(void *data) {
     gg_explain *x = data;
+    const gg_explained_by by = by_of(x);
     gg_explaining_answered(x->explaining, x->heard.answered ? &x->heard.reply : NULL, gg_str_from(x->heard.failure));
     gg_heard_clear(&x->heard);
     const gg_str *texts = gg_explaining_texts(x->explaining, NULL);
     for (size_t i = 0; texts && i < x->open_count; i++) {
         x->texts[x->of[i]] = texts[i];
-        gg_explanation_keep(x->root, x->who.model, x->findings->tree, x->open[i], texts[i]);
+        gg_explanation_keep(&by, x->findings->tree, x->open[i], texts[i]);
     }
 }
 
@@ -97,7 +103,8 @@ gg_str gg_explained_words(const gg_document *document, size_t site, bool markdow
     const gg_findings *f = document->findings;
     char key[GG_EXPLANATION_KEY];
     if (session->explained.len == 0 || !f->local[site] || document->marks[site].faded ||
-        !gg_explanation_key(key, gg_explain_subject(f->tree, &f->sites.items[site], arena), ""))
+        !gg_explanation_key(
+            key, gg_explain_subject(f->tree, &f->sites.items[site], gg_registry_source_torch(f->registry), arena), ""))
         return GG_STR_NULL;
     const gg_explained *found = find(session, key);
     if (found == NULL) return GG_STR_NULL;

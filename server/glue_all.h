@@ -9,6 +9,7 @@
 typedef struct gg__asked {   /* of a model */
     bool wanted, only_shown; /* only_shown: the first question, and nothing is sent */
     gg_model_who who;
+    char *torch;     /* the version that found the breaks */
     char *root;      /* the project's folder, where lessons are kept (NULL: nowhere) */
     char *enclosing; /* only breaks of this class or function are mended; NULL: all */
     gg_session_agent agent;

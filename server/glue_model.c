@@ -11,7 +11,8 @@ enum { MAX_TEXT = 4 << 20, NS_A_MS = 1000000, TOLD_TOKENS = 20 /* progress tells
 void gg__model_begin(gg_glue_all *all) {
     gg__asked *a = &all->asked;
     if (!a->wanted || a->agent.agent) return;
-    gg_session_agent_open(&a->agent, all->options, a->who.input_price, a->who.output_price, a->root, a->who.model);
+    gg_session_agent_open(&a->agent, all->options, a->who.input_price, a->who.output_price, a->root, a->who.model,
+                          a->torch);
     gg_fix_use(all->fix, gg_agent_source(a->agent.agent));
     gg_agent_clock(a->agent.agent, uv_hrtime() / NS_A_MS);
 }
@@ -99,6 +100,7 @@ void gg__model_clear(gg_glue_all *all) {
     gg__model_end(all, false);
     gg_model_who_clear(&a->who);
     gg_heard_clear(&a->heard);
+    gg_free(a->torch);
     gg_free(a->root);
     gg_free(a->enclosing);
     gg_buf_clear(&a->text);
@@ -142,6 +144,8 @@ static gg_glue_all *start(gg_session *session, const json_t *argument, bool only
     all->asked = (gg__asked){.wanted = true,
                              .only_shown = only_shown,
                              .who = who,
+                             .torch = gg_str_dup(gg_str_from(
+                                 gg_registry_source_torch(document->findings ? document->findings->registry : NULL))),
                              .root = gg_str_dup(gg_str_from(gg_workspace_of(session, document->path)->folder)),
                              .enclosing = outermost(enclosing)};
     gg_buf_init(&all->asked.text, MAX_TEXT);

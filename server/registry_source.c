@@ -7,7 +7,7 @@
 
 struct gg_registry_source {
     atomic_int refs;
-    char *path, *text;
+    char *path, *text, *torch;
     uv_mutex_t mutex; /* over what follows */
     bool read;
     gg_registry *registry;
@@ -40,6 +40,7 @@ void gg_registry_source_unref(gg_registry_source **source) {
     uv_mutex_destroy(&s->mutex);
     gg_free(s->path);
     gg_free(s->text);
+    gg_free(s->torch);
     gg_free(s);
 }
 
@@ -49,6 +50,15 @@ static bool same(const char *a, const char *b) {
 
 bool gg_registry_source_is(const gg_registry_source *source, const char *path, const char *text) {
     return source && same(source->path, path) && same(source->text, text);
+}
+
+void gg_registry_source_tell(gg_registry_source *source, const char *torch) {
+    gg_free(source->torch);
+    source->torch = copy(torch);
+}
+
+const char *gg_registry_source_torch(const gg_registry_source *source) {
+    return source && source->torch ? source->torch : "";
 }
 
 static void read_registry(gg_registry_source *source) {

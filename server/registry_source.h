@@ -12,6 +12,9 @@ gg_registry_source *gg_registry_source_new(const char *path, const char *text);
 gg_registry_source *gg_registry_source_ref(gg_registry_source *source); /* NULL: NULL */
 void gg_registry_source_unref(gg_registry_source **source);
 bool gg_registry_source_is(const gg_registry_source *source, const char *path, const char *text);
+/* The version of the torch that it belongs to.  Tell it before others have the source.  "" until then, and of a NULL source. */
+void gg_registry_source_tell(gg_registry_source *source, const char *torch);
+const char *gg_registry_source_torch(const gg_registry_source *source);
 /* Borrowed from the source.  NULL when it cannot be read, which is logged once; of a NULL source too. */
 const gg_registry *gg_registry_source_get(gg_registry_source *source);
 

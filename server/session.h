@@ -44,7 +44,7 @@ const gg_workspace *gg_workspace_around(const gg_session *session, const char *p
 /* Starts the worker's process if need be; NULL with words in workspace->error. */
 gg_worker *gg_workspace_worker(gg_workspace *workspace);
 /* From now on the registry at `path`, or `text` itself; neither: nothing changes. */
-void gg_workspace_use_registry(gg_workspace *workspace, const char *path, const char *text);
+void gg_workspace_use_registry(gg_workspace *workspace, const char *path, const char *text, const char *torch);
 void gg_workspaces_restart(gg_session *session); /* settings changed */
 void gg_workspaces_choose_python(
     gg_session *session); /* settings may have changed: restarted where they name another */

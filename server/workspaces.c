@@ -4,9 +4,11 @@
 
 #include "server/session.h"
 
-void gg_workspace_use_registry(gg_workspace *workspace, const char *path, const char *text) {
+void gg_workspace_use_registry(gg_workspace *workspace, const char *path, const char *text, const char *torch) {
     gg_registry_source *source = gg_registry_source_new(path, text);
-    if (source == NULL || gg_registry_source_is(workspace->registry, path, text)) {
+    if (source && torch) gg_registry_source_tell(source, torch);
+    if (source == NULL || (gg_registry_source_is(workspace->registry, path, text) &&
+                           strcmp(gg_registry_source_torch(workspace->registry), torch ? torch : "") == 0)) {
         gg_registry_source_unref(&source);
         return;
     }
@@ -16,7 +18,7 @@ void gg_workspace_use_registry(gg_workspace *workspace, const char *path, const 
 
 static void on_state(void *data, gg_worker *worker) {
     const gg_worker_info *info = gg_worker_get_info(worker);
-    gg_workspace_use_registry(data, info->registry_path, info->registry_text);
+    gg_workspace_use_registry(data, info->registry_path, info->registry_text, info->torch);
 }
 
 static bool lies_below(const char *path, const char *folder) {

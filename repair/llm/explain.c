@@ -294,10 +294,11 @@ size_t gg_explain_batch(const gg_tree *tree, const gg_site *const *sites, size_t
     return n;
 }
 
-gg_str gg_explain_subject(const gg_tree *tree, const gg_site *site, gg_arena *arena) {
+gg_str gg_explain_subject(const gg_tree *tree, const gg_site *site, const char *torch, gg_arena *arena) {
     gg_span definition;
     if (!gg_llm_definition(tree, site->span, &definition)) return GG_STR_NULL;
-    return gg_arena_printf(arena, PROMPT_VERSION "\n%.*s %u %u\n%.*s", GG_STR_ARG(site->id),
+    return gg_arena_printf(arena, PROMPT_VERSION "\n%s\n%.*s %u %u\n%.*s\n%.*s", torch, GG_STR_ARG(site->id),
                            site->span.start - definition.start, site->span.end - definition.start,
-                           GG_STR_ARG(gg_text_slice(gg_tree_text(tree), definition)));
+                           GG_STR_ARG(gg_text_slice(gg_tree_text(tree), definition)),
+                           GG_STR_ARG(gg__context(tree, definition, arena)));
 }

@@ -205,9 +205,9 @@ const gg_str *gg_explaining_texts(const gg_explaining *explaining, gg_str *failu
  * definition, are taken.  *out: room for GG_EXPLAIN_SITES.  Returns how many; 0: none is left. */
 size_t gg_explain_batch(const gg_tree *tree, const gg_site *const *sites, size_t count, bool *taken,
                         const gg_site **out);
-/* All that an explanation rests on beside the model, as a key for whoever keeps it: our words' version, the definition, the break's id and place
- * in it.  In the arena; empty: it lies in no definition. */
-gg_str gg_explain_subject(const gg_tree *tree, const gg_site *site, gg_arena *arena);
+/* All that an explanation rests on beside the model, as a key for whoever keeps it: our words' version, torch's ("" where it is not known), the definition with
+ * what it uses of its file, the break's id and place in it.  In the arena; empty: it lies in no definition. */
+gg_str gg_explain_subject(const gg_tree *tree, const gg_site *site, const char *torch, gg_arena *arena);
 /* What may be shown of words that a model, or a file, has for a site.  GG_EPARAMS in words for the model: too long, a link, code that is not the
  * file's. */
 int gg_explanation_accept(gg_str *out, gg_str said, const gg_tree *tree, const gg_site *site, gg_arena *arena,

@@ -75,12 +75,18 @@ static void on_done(void *data, const gg_exchange_end *end) {
     uv_stop(gg_cli_run_loop(x->run));
 }
 
+static gg_explained_by by_of(const gg_cli_explainer *x, const char *root) {
+    const char *torch = gg_cli_run_info(x->run)->torch;
+    return (gg_explained_by){root, x->endpoint.model, torch ? torch : ""};
+}
+
 /* One question, asked again where the answer cannot be used. */
 static void ask(gg_cli_explainer *x, const gg_cli_file *file, const gg_llm_task *task, const char *root) {
     const gg_exchange_options options = {.data = x, .on_progress = on_progress, .on_done = on_done};
     uv_loop_t *loop = gg_cli_run_loop(x->run);
     const gg_llm_request *request;
     gg_str failure;
+    const gg_explained_by by = by_of(x, root);
     x->budget.limits = gg_limits_of(file->options, x->endpoint.input_price, x->endpoint.output_price);
     x->explaining = gg_explaining_new(task, &x->budget);
     while (!x->failed) {
@@ -103,7 +109,7 @@ static void ask(gg_cli_explainer *x, const gg_cli_file *file, const gg_llm_task 
         told one = {gg_arena_str(x->arena, site->file), gg_arena_str(x->arena, site->id), site->span,
                     gg_arena_str(x->arena, texts[i])};
         gg_list_push(&x->told, one);
-        if (root) gg_explanation_keep(root, x->endpoint.model, task->tree, site, texts[i]);
+        if (root) gg_explanation_keep(&by, task->tree, site, texts[i]);
     }
     gg_explaining_free(x->explaining);
     x->explaining = NULL;
@@ -133,6 +139,7 @@ void gg_cli_explain_again(const gg_cli_explainer *x, gg_site_list *sites) {
 void gg_cli_explain_sites(gg_cli_explainer *x, const gg_cli_file *file, gg_site_list *sites, gg_sources *sources) {
     char folder[GG_PATH_BYTES];
     const char *root = gg_cli_project_of(file->absolute, folder) ? folder : NULL;
+    const gg_explained_by by = by_of(x, root);
     gg_arena *arena = gg_arena_new();
     const gg_site **open = GG_ARENA_ARRAY(arena, const gg_site *, sites->len);
     size_t count = 0;
@@ -141,7 +148,7 @@ void gg_cli_explain_sites(gg_cli_explainer *x, const gg_cli_file *file, gg_site_
         const gg_tree *tree = site->in_workspace ? gg_sources_tree(sources, site->file, NULL) : NULL;
         told one = {gg_arena_str(x->arena, site->file), gg_arena_str(x->arena, site->id), site->span, GG_STR_NULL};
         if (tree == NULL || gg_cli_level_of(file->options, site) == GG_LEVEL_OFF || find(x, site)) continue;
-        if (root && gg_explanation_find(&one.text, root, x->endpoint.model, tree, site, x->arena))
+        if (root && gg_explanation_find(&one.text, &by, tree, site, x->arena))
             gg_list_push(&x->told, one);
         else
             open[count++] = site;

@@ -59,8 +59,11 @@ const char *gg_cli_model_name(const gg_cli_model *model) {
 
 void gg_cli_model_begin(gg_cli_model *model, gg_fix *fix, const gg_cli_file *file) {
     char root[GG_PATH_BYTES];
+    gg_cli_run_start(model->run); /* as its capture would: which torch it is has to be known */
+    const char *torch = gg_cli_run_info(model->run)->torch;
     gg_session_agent_open(&model->agent, file->options, model->endpoint.input_price, model->endpoint.output_price,
-                          gg_cli_project_of(file->absolute, root) ? root : NULL, model->endpoint.model);
+                          gg_cli_project_of(file->absolute, root) ? root : NULL, model->endpoint.model,
+                          torch ? torch : "");
     gg_fix_use(fix, gg_agent_source(model->agent.agent));
 }
 

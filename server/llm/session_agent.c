@@ -69,17 +69,19 @@ static size_t bytes_of(const gg_lessons *lessons) {
 
 static bool explained(void *data, gg_str *out, const gg_tree *tree, const gg_site *site, gg_arena *arena) {
     const gg_session_agent *a = data;
-    return gg_explanation_find(out, a->root, a->model, tree, site, arena);
+    const gg_explained_by by = {a->root, a->model, a->torch};
+    return gg_explanation_find(out, &by, tree, site, arena);
 }
 
 void gg_session_agent_open(gg_session_agent *out, const gg_options *options, double input_price, double output_price,
-                           const char *root, const char *model) {
+                           const char *root, const char *model, const char *torch) {
     gg_llm_limits limits = gg_limits_of(options, input_price, output_price);
     *out = (gg_session_agent){.lessons = gg_lessons_new(), .root = root ? gg_str_dup(gg_str_from(root)) : NULL};
     if (root) load(out->lessons, root);
     out->known = bytes_of(out->lessons);
     out->agent = gg_agent_new(&limits, out->lessons);
     out->model = gg_str_dup(gg_str_from(model));
+    out->torch = gg_str_dup(gg_str_from(torch));
     if (root) gg_agent_explain(out->agent, explained, out);
 }
 
@@ -90,6 +92,7 @@ void gg_session_agent_close(gg_session_agent *a, bool keep) {
     gg_lessons_free(a->lessons);
     gg_free(a->root);
     gg_free(a->model);
+    gg_free(a->torch);
     *a = (gg_session_agent){0};
 }
 

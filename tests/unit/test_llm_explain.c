@@ -140,10 +140,20 @@ static void test_batches_and_subjects(void **state) {
     gg_arena *arena = gg_arena_new();
     char *program = gg_str_dup(gg_arena_printf(arena, "# more above\n%s", net));
     world_init(&moved, program, BREAKS("GB0170|h.sum() > 0", "GB0170|h.max().item()"));
-    gg_str subject = gg_explain_subject(w.tree, w.list[0], arena);
-    assert_true(gg_str_equal(subject, gg_explain_subject(moved.tree, moved.list[0], arena))); /* moved as a whole */
-    assert_false(gg_str_equal(subject, gg_explain_subject(moved.tree, moved.list[1], arena)));
-    assert_int_equal(gg_explain_subject(w.tree, w.list[3], arena).len, 0);
+    gg_str subject = gg_explain_subject(w.tree, w.list[0], "2.13.0", arena);
+    assert_true(
+        gg_str_equal(subject, gg_explain_subject(moved.tree, moved.list[0], "2.13.0", arena))); /* moved as a whole */
+    assert_false(gg_str_equal(subject, gg_explain_subject(moved.tree, moved.list[1], "2.13.0", arena)));
+    assert_false(
+        gg_str_equal(subject, gg_explain_subject(w.tree, w.list[0], "2.14.0", arena))); /* it says other things */
+    world other; /* the class is the same, a helper that it calls is not */
+    char *changed = gg_str_dup(gg_arena_printf(arena, "%s", net));
+    *(strstr(changed, "LIMIT = 3.0") + strlen("LIMIT = ")) = '5';
+    world_init(&other, changed, BREAKS("GB0170|h.sum() > 0"));
+    assert_false(gg_str_equal(subject, gg_explain_subject(other.tree, other.list[0], "2.13.0", arena)));
+    world_clear(&other);
+    gg_free(changed);
+    assert_int_equal(gg_explain_subject(w.tree, w.list[3], "2.13.0", arena).len, 0);
     gg_free(program);
     gg_arena_free(arena);
     world_clear(&w);
