@@ -243,19 +243,29 @@ def test_what_is_wrong_with_an_answer_is_said(tmp_path: Path, answer: Answer, wo
 
 
 CHEATS = {
-    "turns the compiler off": RIGHT.replace("    def forward", "    @torch.compiler.disable\n    def forward"),
-    "a constant": WRONG.replace("return ordered + 1", "return torch.arange(8)"),
-    "drops a layer": RIGHT.replace("        self.scale = 2\n", "        pass\n").replace("self.scale", "2"),
-    "another signature": RIGHT.replace("def __init__(self)", "def __init__(self, *more)"),
-    "patches torch": RIGHT.replace("        h = x", "        torch.Tensor.tolist = None\n        h = x"),
+    "turns-off-compiler": RIGHT.replace("    def forward", "    @torch.compiler.disable\n    def forward"),
+    "constant": WRONG.replace("return ordered + 1", "return torch.arange(8)"),
+    "layers": RIGHT.replace("        self.scale = 2\n", "        pass\n").replace("self.scale", "2"),
+    "signature": RIGHT.replace("def __init__(self)", "def __init__(self, *more)"),
+    "patches": RIGHT.replace("        h = x", "        torch.Tensor.tolist = None\n        h = x"),
+    "uses-system": RIGHT.replace("        h = x", "        open('x', 'w')\n        h = x"),
+    "catches-everything": RIGHT.replace(
+        "        h = x * self.scale  # doubled\n",
+        "        try:\n            h = x * self.scale\n        except Exception:\n            h = x\n",
+    ),
+    "reads-tests": RIGHT.replace("        h = x", "        graphglue_inputs()\n        h = x"),
+    "endless": RIGHT.replace("        h = x", "        while True:\n            pass\n        h = x"),
 }
 
 
 @pytest.mark.parametrize("cheat", CHEATS)
 def test_a_cheat_is_refused(tmp_path: Path, cheat: str) -> None:
+    """Each by its name, before anything of it runs."""
     out, _ = fix(tmp_path, [said(CHEATS[cheat])], rounds=0)
     assert not out["entries"][0]["glued"] and out["patched"] == PROGRAM
     assert out["model"]["log"].count("### Round") == 1
+    assert f"Refused for `{cheat}`" in out["model"]["log"], out["model"]["log"][-2000:]
+    assert not any(r["source"] == "model" for r in out["repairs"]) and not (tmp_path / "x").exists()
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,29 @@ static void check_rest(gg_str before, gg_str after) {
     CHECK(gg_str_contains(after, head));
 }
 
-static void answer(gg_str text, gg_llm_stop stop) {
+/* `proposed`: the text answers the question for inputs, about a candidate that was accepted: it stays so, or is tried on what reads like some. */
+static void propose(gg_srs *srs, const gg_llm_reply *proposed) {
+    static const char mended[] = "<Optimized Code>\ndef forward(self, x):\n    h = self.fc(x)\n    return "
+                                 "torch.where(h.sum() > 0, clip(h), h)\n</Optimized Code>";
+    const gg_llm_reply right = {.text = {mended, sizeof mended - 1}};
+    gg_verdict good = {.accepted = true, .glued = true, .outputs = GG_STR("identical"), .breaks_before = 1};
+    gg_srs_action action;
+    CHECK(gg_srs_answered(srs, &right, GG_STR_NULL, NULL) == 0);
+    CHECK(gg_srs_next(srs, &action, NULL) == 0 && action.step == GG_SRS_VERIFY && action.input_count == 0);
+    CHECK(gg_srs_verified(srs, &good, NULL) == 0);
+    CHECK(gg_srs_next(srs, &action, NULL) == 0 && action.step == GG_SRS_ASK);
+    CHECK(gg_srs_answered(srs, proposed, GG_STR_NULL, NULL) == 0);
+    CHECK(gg_srs_next(srs, &action, NULL) == 0);
+    if (action.step == GG_SRS_VERIFY) {
+        CHECK(action.input_count > 0 && action.input_count <= 4);
+        for (size_t i = 0; i < action.input_count; i++) CHECK(!gg_str_contains(action.inputs[i], GG_STR("\n")));
+        CHECK(gg_srs_verified(srs, &good, NULL) == 0);
+        CHECK(gg_srs_next(srs, &action, NULL) == 0);
+    }
+    CHECK(action.step == GG_SRS_DONE && action.edited && strcmp(action.end, "mended") == 0);
+}
+
+static void answer(gg_str text, gg_llm_stop stop, bool proposes) {
     gg_text *file = NULL, *again = NULL;
     gg_tree *tree = NULL, *edited = NULL;
     CHECK(gg_text_new(&file, gg_str_from(program), NULL) == 0);
@@ -45,13 +67,16 @@ static void answer(gg_str text, gg_llm_stop stop) {
     const gg_site *sites = &site;
     gg_llm_task task = {.tree = tree, .sites = &sites, .site_count = 1};
     gg_llm_limits limits = gg_llm_limits_default();
+    limits.more_inputs = proposes ? 4 : 0;
     gg_srs *srs = gg_srs_new(&task, &limits);
     gg_srs_action action;
     gg_llm_reply reply = {.text = text, .stop = stop};
     CHECK(gg_srs_next(srs, &action, NULL) == 0 && action.step == GG_SRS_ASK);
-    CHECK(gg_srs_answered(srs, &reply, GG_STR_NULL, NULL) == 0);
-    CHECK(gg_srs_next(srs, &action, NULL) == 0);
-    if (action.step == GG_SRS_VERIFY) {
+    bool heard = !proposes && gg_srs_answered(srs, &reply, GG_STR_NULL, NULL) == 0;
+    CHECK(heard != proposes && (proposes || gg_srs_next(srs, &action, NULL) == 0));
+    if (proposes) {
+        propose(srs, &reply);
+    } else if (action.step == GG_SRS_VERIFY) {
         gg_str after = gg_text_bytes(action.edited);
         CHECK(gg_edits_apply(&again, file, action.edits, NULL) == 0);
         CHECK(gg_str_equal(gg_text_bytes(again), after));
@@ -98,7 +123,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     }
     gg_llm_stop stop = data[0] == 'C' ? GG_LLM_STOP_LENGTH : GG_LLM_STOP_END;
     if (data[0] != 'P') {
-        answer(rest, stop);
+        answer(rest, stop, data[0] == 'I');
         return 0;
     }
     gg_buf wrapped; /* code alone */
@@ -106,7 +131,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     gg_buf_append_z(&wrapped, "<Optimized Code>\n");
     gg_buf_append(&wrapped, rest);
     gg_buf_append_z(&wrapped, "\n</Optimized Code>");
-    answer(gg_buf_str(&wrapped), stop);
+    answer(gg_buf_str(&wrapped), stop, false);
     gg_buf_clear(&wrapped);
     return 0;
 }
