@@ -85,6 +85,21 @@ async def test_the_edit_of_one_class_comes_after_its_proof(start):
     assert "torch.sort" in (client.workspace / ".graphglue" / "lessons.jsonl").read_text()
 
 
+async def test_what_it_proposes_to_try_refuses_what_ours_do_not(start):
+    nearly = RIGHT.replace("torch.sort(h).values", "torch.where(h.sum() != -6, torch.sort(h).values, h)")
+    proposal = "(torch.tensor([0, 0, 0, 0, 0, 0, 0, -3]),)"
+    with ModelServer([said(nearly), said(RIGHT)], inputs=[Answer(f"<Input>{proposal}</Input>")]) as server:
+        client, uri, actions = await opened(start, server)
+        (action,) = with_model(actions)
+        await execute(client, action.command.command, *action.command.arguments)
+        await client.until("workspace/applyEdit", lambda: client.applied)
+        assert client.texts[uri] == MODEL.replace(BROKEN, RIGHT)
+        assert len(server.requests) == len(server.proposals) == 2
+        assert proposal in server.requests[1].body["messages"][-1]["content"], "the verdict on it goes back"
+        log = (await execute(client, "graphglue.showRepairLog"))["text"]
+        assert f"{proposal}: compared" in log and "does not hold on them" in log and "holds on them" in log
+
+
 async def test_what_would_be_sent_is_shown_and_not_sent(start):
     with ModelServer([said(RIGHT)]) as server:
         client, _, actions = await opened(start, server)
