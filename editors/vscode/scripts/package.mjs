@@ -16,7 +16,7 @@ function cmake(...args) {
 
 function build() {
   if (process.env.GRAPHGLUE_BUILD) return path.resolve(process.env.GRAPHGLUE_BUILD);
-  const folder = path.join(repository, "build", "vsix");
+  const folder = path.join(repository, "build", "packages", "vsix");
   cmake("--preset", "release", "-B", folder, "-DGG_TESTS=OFF", "-DGG_STATIC_LIBS=ON");
   cmake("--build", folder);
   return folder;
