@@ -106,6 +106,16 @@ def test_the_other_api(tmp_path: Path) -> None:
     assert server.requests[0].body["max_tokens"] == 8192 and server.requests[0].body["system"]
 
 
+def test_answers_that_follow_a_schema(tmp_path: Path) -> None:
+    answer = Answer(json.dumps({"code": RIGHT, "reasons": ["sorted there"]}))
+    proposal = Answer(json.dumps({"inputs": ["(given[0] * 2,)"]}))
+    out, server = fix(tmp_path, [answer], more="structured = true\n", inputs=[proposal])
+    assert out["entries"][0]["glued"] and "(given[0] * 2,): compared" in out["model"]["log"]
+    schemas = [r.body["response_format"]["json_schema"]["schema"] for r in (*server.requests, *server.proposals)]
+    assert [list(s["properties"]) for s in schemas] == [["code", "reasons"], ["inputs"]]
+    assert "one JSON object" in server.requests[0].body["messages"][-1]["content"]
+
+
 def test_right_after_feedback_and_regeneration(tmp_path: Path) -> None:
     out, server = fix(tmp_path, [said(WRONG), said(WRONG), said(RIGHT)])
     assert out["entries"][0]["glued"]
