@@ -71,7 +71,7 @@ function M.trust()
     project.allow(root)
     client.restart()
   end
-  client.say("the code of " .. root .. " may be run: save to see graph breaks")
+  client.say("the code of " .. root .. " may be run: its graph breaks are looked for now")
 end
 
 function M.distrust()
