@@ -4,7 +4,7 @@
 
 The table (default tests/fixtures/repairs.json) is a list: first the imports that all programs share, then rows {pattern, before, entry, inputs,
 safety, after_breaks, …}.  Rows with the same `before` are one program; what is asked of `fix` is the best safety at which one of them removes all
-breaks.  Each program is a file of its own with a `graphglue_inputs`, mended by one `fix --json --max-safety <that safety>`.
+breaks.  Each program is a file of its own with a `graphglue_inputs`, mended by `fix --json --max-safety <that safety>`.
 Programs whose safety is null or opaque are run at `config`: nothing may be glued wrongly there, and nothing is asked.
 """
 
@@ -14,7 +14,6 @@ import os
 import subprocess
 import sys
 import tempfile
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -40,24 +39,24 @@ def programs(table: list[Row]) -> list[Row]:
     return list(found.values())
 
 
-def mend(program: Row, folder: Path, binary: Path, python: str) -> Row:
-    """What `fix` says of the program's file."""
-    place = folder / program["name"].split()[0]
-    place.mkdir()
-    file = place / "program.py"
-    file.write_text(program["text"])
-    command = [
-        str(binary),
-        "fix",
-        "--json",
-        "--python",
-        python,
-        "--max-safety",
-        program["wanted"] or "config",
-        str(file),
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, cwd=place)
-    return json.loads(done.stdout)["files"][0]
+def mend(chosen: list[Row], folder: Path, binary: Path, python: str) -> list[Row]:
+    """What `fix` says of each program's file; one run of it for all that are asked for at a safety."""
+    results: dict[str, Row] = {}
+    for safety in ORDER:
+        files = {}
+        for program in chosen:
+            if (program["wanted"] or "config") == safety:
+                file = folder / f"program_{program['name'].split()[0]}.py"
+                file.write_text(program["text"])
+                files[str(file)] = program["name"]
+        if not files:
+            continue
+        command = [str(binary), "fix", "--json", "--python", python, "--max-safety", safety, *files]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=1800, check=False, cwd=folder)
+        if not done.stdout:
+            raise RuntimeError(done.stderr)
+        results |= {files[f["path"]]: f for f in json.loads(done.stdout)["files"]}
+    return [results[program["name"]] for program in chosen]
 
 
 def left(result: Row) -> str:
@@ -78,7 +77,6 @@ def main() -> int:
         "-k", nargs="*", default=[], help="only programs with one of these texts in their name (`12 ` is a number)"
     )
     parser.add_argument("-v", action="store_true", help="show the programs as mended")
-    parser.add_argument("-j", type=int, default=1)
     parser.add_argument("--bin", default=os.environ.get("GRAPHGLUE_BIN") or str(ROOT / "build" / "asan" / "bin"))
     parser.add_argument("--python", default=sys.executable)
     options = parser.parse_args()
@@ -89,8 +87,8 @@ def main() -> int:
         if not options.k or any(k in p["name"] for k in options.k)
     ]
     asked = glued = 0
-    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(options.j) as pool:
-        results = pool.map(lambda p: mend(p, Path(folder), binary, options.python), chosen)
+    with tempfile.TemporaryDirectory() as folder:
+        results = mend(chosen, Path(folder), binary, options.python)
         for program, result in zip(chosen, results, strict=True):
             whole = bool(result["entries"]) and all(e["glued"] for e in result["entries"])
             by = " ".join(f"{r['rule']}({r['safety']})" for r in result["repairs"] if r["verdict"]["accepted"])

@@ -29,7 +29,8 @@ static json_t *base_at(const gg_session *session, const gg_text *text, gg_mark m
     json_t *out = json_pack("{s:o, s:i, s:s, s:s%, s:s%}", "range", gg_range_json(session, text, mark.span), "severity",
                             mark.faded ? GG_LEVEL_HINT : severity, "source", "graphglue", "code", code.ptr, code.len,
                             "message", message.ptr, message.len);
-    if (mark.faded) json_object_set_new(out, "tags", json_pack("[i]", UNNECESSARY));
+    if (mark.faded && (GG_HAS(session, TAGS) || session->pulls))
+        json_object_set_new(out, "tags", json_pack("[i]", UNNECESSARY));
     return out;
 }
 
@@ -220,10 +221,11 @@ static uint64_t publish(gg_document *document) {
     const gg_parts *array = gg_diagnostics_write(document);
     size_t bytes = 0;
     for (size_t i = 0; i < array->len; i++) bytes += array->items[i].len;
-    gg_notify_with_take(
-        document->session, "textDocument/publishDiagnostics",
-        json_pack("{s:s, s:I, s:[]}", "uri", document->uri, "version", (json_int_t)document->version, "diagnostics"),
-        array);
+    json_t *params = json_pack("{s:s}", "uri", document->uri);
+    if (GG_HAS(document->session, VERSIONS))
+        json_object_set_new(params, "version", json_integer((json_int_t)document->version));
+    json_object_set_new(params, "diagnostics", json_array());
+    gg_notify_with_take(document->session, "textDocument/publishDiagnostics", params, array);
     return (document->edit_gap_ms < BURST_GAP_MS ? BURST_EVERY_US : EVERY_US) + bytes / BYTES_A_US;
 }
 

@@ -2,7 +2,6 @@
 
 import json
 import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,9 +26,16 @@ LEFT = {
 }
 
 
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
+    folder = tmp_path_factory.mktemp("repairs")
+    mended = repairs.mend(PROGRAMS, folder, BIN / "graphglue-lsp", sys.executable)
+    return {program["name"]: result for program, result in zip(PROGRAMS, mended, strict=True)}
+
+
 @pytest.mark.parametrize("program", PROGRAMS, ids=[p["name"] for p in PROGRAMS])
-def test_program(program: dict[str, Any], tmp_path: Path) -> None:
-    result = repairs.mend(program, tmp_path, BIN / "graphglue-lsp", sys.executable)
+def test_program(program: dict[str, Any], results: dict[str, dict[str, Any]]) -> None:
+    result = results[program["name"]]
     assert result["error"] is None and result["entries"]
     glued = all(e["glued"] for e in result["entries"])
     wrong = [r for r in result["repairs"] if r["verdict"]["outputs"] == "different"]

@@ -20,6 +20,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Union
 
+import conformance
 from lsprotocol import types
 from lsprotocol.converters import get_converter
 from pygls.protocol import default_converter
@@ -104,7 +105,17 @@ def environment(mark: str, extra: dict[str, str] | None = None) -> dict[str, str
 
 
 class Protocol(LanguageClientProtocol):
-    """Tells the client of every message, and of replies that nobody asked for."""
+    """Tells the client of every message, of what the protocol or the client does not know in it, and of replies that nobody asked for."""
+
+    def structure_message(self, data: dict[str, Any]) -> Any:
+        if "jsonrpc" in data:  # it is called for each object in a message, too
+            self._server.unread += self._server.judge.of(data)
+        return super().structure_message(data)
+
+    def send_request(self, method: str, params: Any = None, callback: Any = None, msg_id: Any = None) -> Any:
+        msg_id = msg_id or str(uuid.uuid4())
+        self._server.judge.sent(msg_id, method, params)
+        return super().send_request(method, params, callback, msg_id)
 
     def handle_message(self, message: Any) -> None:
         super().handle_message(message)
@@ -145,6 +156,7 @@ class Client(LanguageClient):
         self.applied: list[types.ApplyWorkspaceEditParams] = []
         self.refuse_edits = False
         self.unread: list[str] = []
+        self.judge = conformance.Judge()
         self.ended = False
         self.lens_refreshes = 0
         self.hint_refreshes = 0
@@ -430,7 +442,11 @@ def capabilities(
         text_document=types.TextDocumentClientCapabilities(
             synchronization=types.TextDocumentSyncClientCapabilities(did_save=True),
             publish_diagnostics=types.PublishDiagnosticsClientCapabilities(
-                related_information=True, version_support=True, code_description_support=True, data_support=True
+                related_information=True,
+                version_support=True,
+                tag_support=types.ClientDiagnosticsTagOptions(value_set=[types.DiagnosticTag.Unnecessary]),
+                code_description_support=True,
+                data_support=True,
             ),
             diagnostic=types.DiagnosticClientCapabilities() if pull else None,
             code_lens=types.CodeLensClientCapabilities() if lens else None,
