@@ -90,8 +90,7 @@ def must_be_there(field: attrs.Attribute[Any], hint: Any) -> bool:
 
 # ---- what a client must have announced -------------------------------------------------------------------------------------
 
-NEEDS = {
-    "workspace/applyEdit": "workspace.apply_edit",
+NEEDS = {  # but for workspace/applyEdit: Kate never announces that it applies edits, and one that refuses is given them otherwise
     "workspace/configuration": "workspace.configuration",
     "workspace/workspaceFolders": "workspace.workspace_folders",
     "workspace/codeLens/refresh": "workspace.code_lens.refresh_support",
