@@ -261,7 +261,9 @@ typedef struct gg_site {
     gg_range range_utf16; /* the same, for JSON */
     gg_str enclosing;
     gg_frame *stack;
-    size_t stack_len;      /* of the first record */
+    size_t stack_len;  /* of the first record */
+    uint32_t *callers; /* lines of `file`, from 1, that all records were reached from: where its function is called */
+    size_t caller_count;
     const gg_break *first; /* the record that made it (facts, hints) */
     gg_str *entries;
     size_t entry_count;    /* names of the entries that hit it */

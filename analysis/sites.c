@@ -113,6 +113,18 @@ static void add_word(gg_arena *arena, gg_str **items, size_t *count, gg_str word
     *items = grown;
 }
 
+/* Where in its own file the function that a record lies in was called. */
+static void add_caller(gg_arena *arena, gg_site *site, const gg_break *record) {
+    const gg_frame *own = site_frame(record), *caller = own ? own + 1 : NULL;
+    if (own == NULL || caller == record->stack + record->stack_len || !gg_str_equal(caller->file, own->file)) return;
+    for (size_t i = 0; i < site->caller_count; i++)
+        if (site->callers[i] == caller->line) return;
+    uint32_t *grown = GG_ARENA_ARRAY(arena, uint32_t, site->caller_count + 1);
+    if (site->caller_count > 0) memcpy(grown, site->callers, site->caller_count * sizeof(*grown));
+    grown[site->caller_count++] = caller->line;
+    site->callers = grown;
+}
+
 static void add_record(grouping *g, const gg_entry *entry, const gg_break *record) {
     gg_site placed = place(g, record);
     gg_site *site = find_site(g, &placed);
@@ -130,6 +142,7 @@ static void add_record(grouping *g, const gg_entry *entry, const gg_break *recor
     }
     site->nothing_compiled = site->nothing_compiled && entry->status == GG_ENTRY_BREAKS && entry->graphs == 0;
     site->count++;
+    add_caller(g->arena, site, record);
     bool worse = record->eager_function.len > 0 && (site->eager_function.len == 0 || (record->skip && !site->skip));
     if (worse) {
         site->eager_function = record->eager_function;

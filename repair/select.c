@@ -172,15 +172,15 @@ static bool is_not_shared(TSNode node, void *data) {
     return !gg_node_is(node, "identifier") || !gg__reads(n->tree, n->other, gg__text(n->tree, node));
 }
 
-bool gg__has_size_one(gg__meta x) {
+bool gg__sizes_may_differ(const gg_rule_input *in, TSNode node, gg__meta x) {
     for (int32_t i = 0; i < x.rank; i++)
         if (x.shape[i] == 1) return true;
-    return false;
+    return gg__has_unseen_callers(in, node);
 }
 
 bool gg__may_broadcast(const gg_rule_input *in, gg__meta x, TSNode a, TSNode b) {
     names n = {in->tree, b};
-    return gg__has_size_one(x) && gg__visit(a, is_not_shared, &n);
+    return gg__sizes_may_differ(in, a, x) && gg__visit(a, is_not_shared, &n);
 }
 
 bool gg__arms_alias_shows(const gg_rule_input *in, TSNode statement, TSNode yes, TSNode no, gg_str target) {

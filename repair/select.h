@@ -97,8 +97,11 @@ bool gg__value_is_copy(const gg_rule_input *in, TSNode node, TSNode yes, TSNode 
 /* The same where the value goes to a name, or is returned (an empty one). */
 bool gg__arms_alias_shows(const gg_rule_input *in, TSNode statement, TSNode yes, TSNode no, gg_str target);
 bool gg__arms_are_copies(const gg_rule_input *in, TSNode statement, TSNode yes, TSNode no, gg_str target);
-/* Sizes of one are no proof that shapes agree: with other inputs one of them may be larger.  A name that both values are made of is. */
-bool gg__has_size_one(gg__meta x);
+/* Is its function called at several places of the file, some of which no record came through?  Its facts are not those of such calls. */
+bool gg__has_unseen_callers(const gg_rule_input *in, TSNode node);
+/* Values of equal shapes that have no name in common may differ all the same: a size of one may be larger with other inputs, and a
+ * caller that the capture did not see may pass anything. */
+bool gg__sizes_may_differ(const gg_rule_input *in, TSNode node, gg__meta x);
 bool gg__may_broadcast(const gg_rule_input *in, gg__meta x, TSNode a, TSNode b);
 
 #endif

@@ -86,7 +86,8 @@ static bool look(gg__select *s, early *e, gg__arm *arm) {
                 (!b.fresh && gg__is_copy(s->in, at, e->last, GG_STR_NULL));
     e->second = gg__text_reading(s, arm, gg__strip_parentheses(e->last), &other);
     return gg__same_tensor(a, b) && gg__selectable(s, a) && gg__selectable(s, b) &&
-           (!gg__has_size_one(a) || (reads & other)) && !gg__has_comment(s->in->tree, gg_node_span(e->last));
+           ((reads & other) || !gg__sizes_may_differ(s->in, e->node, a)) &&
+           !gg__has_comment(s->in->tree, gg_node_span(e->last));
 }
 
 static bool build(const gg_rule_input *in, gg_arena *arena, TSNode *out_node, gg_edits *out) {

@@ -146,7 +146,7 @@ static bool add(loop *l, TSNode assignment, bool ends) {
     if (m.sort == GG__TENSOR && (!gg__same_tensor(m, fact) || !gg__selectable(&l->s, m))) return false;
     if (carried ? m.sort != GG__TENSOR : ends || gg__is_live(&l->s, name)) return false;
     if (carried && !m.fresh && gg__alias_shows(in, l->node, value, name)) return false;
-    if (carried && gg__has_size_one(m) && !gg__reads(in->tree, value, name)) return false;
+    if (carried && !gg__reads(in->tree, value, name) && gg__sizes_may_differ(in, l->node, m)) return false;
     if (carried && !begins_alike(l, value, name, fact)) return false;
     bool before = ts_node_start_byte(value) < ts_node_start_byte(l->end);
     if (carried && !before) { /* what it held before the loop may be what it ends with */

@@ -5,6 +5,7 @@ import stat
 from pathlib import Path
 from typing import Any
 
+import pytest
 from conftest import HEAD, ROOT, cli
 
 PROGRAM = (
@@ -18,6 +19,14 @@ WRONG = (
     + "def f(a, b):\n    if a.sum() > b.sum():\n        return a * 2\n    return b * 2\n\n\n"
     + "def g(x):\n    return f(x, x + 1).sum() + f(x[:1], x).numel()\n\n\n"
     + "def graphglue_inputs():\n    yield 'g', g, (-torch.ones(4),), {}\n"
+)
+
+# Only calls that were made say that both arms are alike: they have no name in common.
+HELPER = (
+    HEAD
+    + "def pick(x, w):\n    return x * 2 if x.sum() > 0 else w * 3\n\n\n"
+    + "def f(x, w, wide):\n    y = pick(x, w)\n    return y if wide is None else y + pick(wide, w)\n\n\n"
+    + "def graphglue_inputs():\n    yield 'f', f, (torch.ones(2, 3), torch.ones(2, 3), WIDE), {}\n"
 )
 
 
@@ -44,6 +53,17 @@ def test_a_wrong_edit_is_refused_with_the_reason(tmp_path: Path, run_json: Any) 
     assert code == 1 and result["patched"] == WRONG and not result["entries"][0]["glued"]
     verdict = result["repairs"][0]["verdict"]
     assert not verdict["accepted"] and "differ" in " ".join(verdict["reasons"])
+
+
+@pytest.mark.parametrize("wide, glued", [("None", False), ("torch.ones(2, 3)", True)])
+def test_a_caller_that_was_not_seen_may_pass_other_shapes(
+    wide: str, glued: bool, tmp_path: Path, run_json: Any
+) -> None:
+    file = tmp_path / "helper.py"
+    file.write_text(HELPER.replace("WIDE", wide))
+    _, out = run_json("fix", str(file))
+    assert out["files"][0]["entries"][0]["glued"] == glued
+    assert ("torch.where" in out["files"][0]["patched"]) == glued
 
 
 def test_apply_keeps_mode_mark_and_line_ends(tmp_path: Path) -> None:

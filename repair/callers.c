@@ -1,0 +1,34 @@
+/* Whether what a capture saw of a function speaks for all its callers. */
+#include "repair/select.h"
+
+typedef struct calls {
+    const gg_rule_input *in;
+    gg_str name;
+    size_t count, unseen;
+} calls;
+
+static bool was_seen(const gg_rule_input *in, TSNode call) {
+    uint32_t first = ts_node_start_point(call).row + 1, last = ts_node_end_point(call).row + 1;
+    for (size_t i = 0; i < in->site->caller_count; i++)
+        if (in->site->callers[i] >= first && in->site->callers[i] <= last) return true;
+    return false;
+}
+
+static bool count_call(TSNode node, void *data) {
+    calls *c = data;
+    if (!gg_node_is(node, "call")) return true;
+    TSNode callee = gg__field(node, "function");
+    if (gg_node_is(callee, "attribute")) callee = gg__field(callee, "attribute");
+    if (!gg_node_is(callee, "identifier") || !gg_str_equal(gg__text(c->in->tree, callee), c->name)) return true;
+    c->count++;
+    c->unseen += !was_seen(c->in, node);
+    return true;
+}
+
+bool gg__has_unseen_callers(const gg_rule_input *in, TSNode node) {
+    TSNode function = gg__function(node);
+    if (!gg_node_is(function, "function_definition")) return false;
+    calls c = {.in = in, .name = gg__text(in->tree, gg__field(function, "name"))};
+    gg__visit(gg_tree_root(in->tree), count_call, &c);
+    return c.count > 1 && c.unseen > 0;
+}
