@@ -6,8 +6,9 @@ import programs
 import pytest
 import support
 from lsprotocol import types
+from places import edits_of
 from pygls.exceptions import JsonRpcException
-from support import edits_of, plain
+from support import plain
 
 
 async def resolve(client, action):

@@ -2,6 +2,7 @@
 
 import asyncio
 
+import places
 import programs
 import support
 from lsprotocol import types
@@ -34,7 +35,7 @@ async def lenses(client, uri):
     told = {}
     for lens in found:
         at = lens.range.start
-        assert support.covered(client.texts[uri], lens.range, client.encoding) == lines[at.line].strip()
+        assert places.covered(client.texts[uri], lens.range, client.encoding) == lines[at.line].strip()
         assert list(lens.command.arguments) == [uri]
         told.setdefault(lines[at.line].strip(), []).append((lens.command.title, lens.command.command))
     return told
@@ -154,7 +155,7 @@ async def test_a_click_on_the_state_captures(start):
     assert titles(await lenses(client, uri)) == {"def scale(x):": ["one graph"]}
 
 
-def test_a_client_that_applies_no_edits_is_offered_none(raw, tmp_path):
+def test_a_client_that_announced_no_edits_is_offered_them_too(raw, tmp_path):
     server = raw()
     text = programs.HEAD + BROKEN
     (tmp_path / "model.py").write_text(text)
@@ -167,4 +168,5 @@ def test_a_client_that_applies_no_edits_is_offered_none(raw, tmp_path):
     server.send(method="textDocument/didOpen", params={"textDocument": item})
     server.request(1, "gg/sync", seconds=support.DEADLINE)
     found = server.request(2, "textDocument/codeLens", {"textDocument": {"uri": uri}})["result"]
-    assert [lens["command"]["title"] for lens in found] == ["2 graphs · 1 break · Glue all"]
+    titles = [lens["command"]["title"] for lens in found]
+    assert titles == ["2 graphs · 1 break · Glue all", "Write example inputs"]

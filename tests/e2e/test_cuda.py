@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from lsprotocol import types
-from support import covered
+from places import covered
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")

@@ -2,7 +2,7 @@
 
 import programs
 from lsprotocol import types
-from support import covered
+from places import covered
 
 
 async def test_break_with_code_link_and_exact_range(start):

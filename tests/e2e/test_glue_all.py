@@ -6,8 +6,9 @@ import programs
 import pytest
 import support
 from lsprotocol import types
+from places import edits_of
 from pygls.exceptions import JsonRpcException
-from support import edits_of, plain
+from support import plain
 from test_cancel import cancel
 from test_code_action import resolve
 from test_execute_command import execute

@@ -2,6 +2,7 @@
 
 import asyncio
 
+import places
 import programs
 import support
 from lsprotocol import types
@@ -43,7 +44,7 @@ async def test_characters_are_counted_as_the_client_does(start):
         await client.saved(uri)
         line = client.texts[uri].split("\n").index(WHOLE.split("\n")[0])
         text = WHOLE.split("\n")[0]
-        assert await hints(client, uri) == [(line, support.units(text, encoding), "one graph")]
+        assert await hints(client, uri) == [(line, places.units(text, encoding), "one graph")]
 
 
 def test_a_client_with_code_lenses_is_not_told_twice(raw):

@@ -2,7 +2,8 @@
 
 import programs
 from lsprotocol import types
-from support import confirmed, covered
+from places import covered
+from support import confirmed
 
 RUNS = """
 import os

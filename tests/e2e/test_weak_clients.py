@@ -10,7 +10,8 @@ import programs
 import pytest
 import support
 from lsprotocol import types
-from support import covered, plain
+from places import covered
+from support import plain
 from test_execute_command import execute
 
 LITERALS = {"codeActionKind": {"valueSet": ["quickfix", "refactor", "source"]}}
