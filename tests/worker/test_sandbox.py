@@ -171,8 +171,8 @@ def test_what_cannot_be_confined_is_not_run(workspace: Path, write: Write) -> No
 def test_no_scratch_folder_is_left(tmp_path: Path, write: Write) -> None:
     worker = Worker(env={"TMPDIR": str(tmp_path)}).start()
     path = write(HEAD + "import tempfile\nopen(tempfile.mkstemp()[1], 'w').write('x')\n" + FAULT.format(fault="pass"))
-    assert worker.capture(path, sandbox=True, entries=["good"]).entry["status"] == "captured"
+    for _ in range(2):
+        assert worker.capture(path, sandbox=True, entries=["good"]).entry["status"] == "captured"
+        # Between jobs, too: a worker is often killed there.  torch makes a folder of its own.
+        assert [n for n in os.listdir(tmp_path) if n.startswith(("graphglue", "tmp"))] == []
     assert worker.close() == 0
-    assert [
-        n for n in os.listdir(tmp_path) if n.startswith(("graphglue", "tmp"))
-    ] == []  # torch makes a folder of its own

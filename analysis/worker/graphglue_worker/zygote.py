@@ -60,7 +60,7 @@ class Zygote:
         self.cuda = False
         self.apart = 0
         self.offer = sandbox.Offer()
-        self.scratch = ""
+        self.scratch = ""  # where a confined job writes; only while it runs: this process may be killed between jobs
         self.idle: Iterator[None] | None = None  # work in steps for when there is nothing else to do
         self.plans: dict[
             tuple[str, bool], dict[str, Any]
@@ -76,8 +76,9 @@ class Zygote:
         with contextlib.suppress(
             OSError
         ):  # no folder for temporary files: then nothing is confined, and so nothing runs
-            self.scratch = tempfile.mkdtemp(prefix="graphglue-")
+            self.make_scratch()
             self.offer = sandbox.probe(self.scratch)
+        self.drop_scratch()
         frame = {**warmup.ready(), "sandbox": self.offer.facts}
         self.torch_error = frame["torch_error"]
         if self.torch_error is None:
@@ -100,8 +101,15 @@ class Zygote:
                     child.end()
             if self.written:
                 self.written.end()
-            if self.scratch:
-                shutil.rmtree(self.scratch, ignore_errors=True)
+            self.drop_scratch()
+
+    def make_scratch(self) -> None:
+        self.scratch = tempfile.mkdtemp(prefix="graphglue-")
+
+    def drop_scratch(self) -> None:
+        if self.scratch:
+            shutil.rmtree(self.scratch, ignore_errors=True)
+            self.scratch = ""
 
     def start_next(self) -> None:
         while self.child is None and self.waiting:
@@ -116,6 +124,7 @@ class Zygote:
             try:
                 self.child = self.fork(request, confined)
             except OSError as e:
+                self.drop_scratch()
                 self.answer(request, "error", f"no process could be started for the job: {e.strerror}")
                 continue
             self.send({"op": "started", "id": self.child.id, "pid": self.child.pid})
@@ -133,8 +142,7 @@ class Zygote:
                     child.end()
             return Child(request, self.workspaces, (self.fd, self.out), self.apart, self.cuda, plans)
         self.end_standby()  # one job's processes at a time: without namespaces it would be taken for something left behind
-        shutil.rmtree(self.scratch, ignore_errors=True)  # what the job before left where nothing is mounted on it
-        os.makedirs(self.scratch, 0o700)
+        self.make_scratch()
         return Child(
             request, self.workspaces, (self.fd, self.out), self.offer.apart, False, plans, self.offer, self.scratch
         )
@@ -186,6 +194,7 @@ class Zygote:
             frames, last = child.serve(readable)
             if last:
                 self.child = None
+                self.drop_scratch()
             for frame in frames:
                 if frame["op"] == "plan":
                     if child.request.get("sandbox") is not True:  # code we do not trust finds nothing for others
