@@ -212,6 +212,24 @@ class Gone(Exception):
     """The server closed its output or did not answer in time."""
 
 
+def bodies(stream):
+    """The bodies of the messages of a server, until it ends."""
+    while True:
+        size = None
+        while (head := stream.readline()) not in (b"\r\n", b""):
+            if head.lower().startswith(b"content-length:"):
+                size = int(head[15:])
+        body = stream.read(size) if size is not None else b""
+        if size is None or len(body) < size:
+            return
+        yield body
+
+
+def framed(message):
+    body = json.dumps({"jsonrpc": "2.0", **message}, separators=(",", ":")).encode()
+    return b"Content-Length: %d\r\n\r\n" % len(body) + body
+
+
 class Server:
     def __init__(self, spec, opts):
         self.spec, self.opts, self.next_id = spec, opts, 0
@@ -229,18 +247,10 @@ class Server:
         threading.Thread(target=self._read, daemon=True).start()
 
     def _read(self):
-        out = self.proc.stdout
         try:
-            while True:
-                size = None
-                while (head := out.readline()) not in (b"\r\n", b""):
-                    if head.lower().startswith(b"content-length:"):
-                        size = int(head[15:])
-                body = out.read(size) if size is not None else b""
-                if size is None or len(body) < size:
-                    break
+            for body in bodies(self.proc.stdout):
                 now = time.perf_counter()
-                self.bytes += size
+                self.bytes += len(body)
                 self._dispatch(json.loads(body), now)
         finally:
             with self.cond:
@@ -276,10 +286,10 @@ class Server:
         return node
 
     def _write(self, msg):
-        body = json.dumps({"jsonrpc": "2.0", **msg}, separators=(",", ":")).encode()
+        message = framed(msg)
         with self.wlock:
             try:
-                self.proc.stdin.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
+                self.proc.stdin.write(message)
                 self.proc.stdin.flush()
             except (BrokenPipeError, ValueError):
                 pass

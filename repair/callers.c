@@ -1,4 +1,5 @@
 /* Whether what a capture saw of a function speaks for all its callers. */
+#include "repair/alias.h"
 #include "repair/select.h"
 
 typedef struct calls {
@@ -16,10 +17,7 @@ static bool was_seen(const gg_rule_input *in, TSNode call) {
 
 static bool count_call(TSNode node, void *data) {
     calls *c = data;
-    if (!gg_node_is(node, "call")) return true;
-    TSNode callee = gg__field(node, "function");
-    if (gg_node_is(callee, "attribute")) callee = gg__field(callee, "attribute");
-    if (!gg_node_is(callee, "identifier") || !gg_str_equal(gg__text(c->in->tree, callee), c->name)) return true;
+    if (!gg_node_is(node, "call") || !gg_str_equal(gg__called_name(c->in->tree, node), c->name)) return true;
     c->count++;
     c->unseen += !was_seen(c->in, node);
     return true;

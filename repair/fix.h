@@ -1,4 +1,4 @@
-/* The state of a repair session, for fix.c, whose comment tells how it goes, and fix_source.c. */
+/* The state of a repair session, for fix.c, whose comment tells how it goes, fix_source.c and fix_wider.c. */
 #ifndef GG_REPAIR_FIX_H
 #define GG_REPAIR_FIX_H
 

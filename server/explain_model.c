@@ -9,7 +9,7 @@
 #include "server/llm/model.h"
 #include "server/session.h"
 
-enum { MAX_TEXT = 256 * 1024, MAX_EXPLAINED = 512, NS_A_MS = 1000000 };
+enum { MAX_TEXT = 256 * 1024, MAX_EXPLAINED = 512 };
 
 typedef struct gg_explained { /* of a session */
     char key[GG_EXPLANATION_KEY];
@@ -201,7 +201,7 @@ static void on_answer(void *data, const gg_exchange_end *end) {
 static void go_on(void *data) {
     gg_explain *x = data;
     gg_str failure = GG_STR_NULL;
-    gg_llm_budget_clock(&x->budget, uv_hrtime() / NS_A_MS);
+    gg_llm_budget_clock(&x->budget, gg_limits_clock_ms());
     const gg_llm_request *request = x->explaining && !x->canceled ? gg_explaining_next(x->explaining) : NULL;
     gg_error err = {0};
     if (request) {

@@ -3,8 +3,9 @@
 #include <limits.h>
 
 #include "server/glue_all.h"
+#include "server/llm/limits.h"
 
-enum { MAX_TEXT = 4 << 20, NS_A_MS = 1000000, TOLD_TOKENS = 20 /* progress tells no fewer */ };
+enum { MAX_TEXT = 4 << 20, TOLD_TOKENS = 20 /* progress tells no fewer */ };
 
 /* ---- in jobs ---------------------------------------------------------------------------------------------------------------- */
 
@@ -14,13 +15,13 @@ void gg__model_begin(gg_glue_all *all) {
     gg_session_agent_open(&a->agent, all->options, a->who.input_price, a->who.output_price, a->root, a->who.model,
                           a->torch);
     gg_fix_use(all->fix, gg_agent_source(a->agent.agent));
-    gg_agent_clock(a->agent.agent, uv_hrtime() / NS_A_MS);
+    gg_agent_clock(a->agent.agent, gg_limits_clock_ms());
 }
 
 int gg__model_answered(gg_glue_all *all) {
     gg__asked *a = &all->asked;
     a->awaited = false;
-    gg_agent_clock(a->agent.agent, uv_hrtime() / NS_A_MS);
+    gg_agent_clock(a->agent.agent, gg_limits_clock_ms());
     int error = gg_fix_answered(all->fix, a->heard.answered ? &a->heard.reply : NULL, gg_str_from(a->heard.failure),
                                 &all->error);
     gg_heard_clear(&a->heard);

@@ -34,7 +34,7 @@ bool gg_state_folder_make(const char *root, const char *below) {
     return true;
 }
 
-int gg_state_file_replace(const char *path, gg_str bytes, unsigned mode) {
+int gg_state_file_replace(const char *path, gg_str bytes, unsigned mode, bool synced) {
     char temporary[PATH_MAX];
     if (snprintf(temporary, sizeof(temporary), "%s.graphglue-XXXXXX", path) >= (int)sizeof(temporary))
         return ENAMETOOLONG;
@@ -46,7 +46,7 @@ int gg_state_file_replace(const char *path, gg_str bytes, unsigned mode) {
         written = n > 0;
         at += written ? (size_t)n : 0;
     }
-    int error = written && fsync(fd) == 0 ? 0 : errno ? errno : EIO;
+    int error = written && (!synced || fsync(fd) == 0) ? 0 : errno ? errno : EIO;
     if (close(fd) != 0 && error == 0) error = errno;
     if (error == 0 && rename(temporary, path) != 0) error = errno;
     if (error) unlink(temporary);

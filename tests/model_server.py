@@ -54,6 +54,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 THINKING = "SECRET-THOUGHT"
+OPENAI_STOPS = {"end": "stop", "length": "length", "refused": "content_filter"}  # of an answer's `stop`
+ANTHROPIC_STOPS = {"end": "end_turn", "length": "max_tokens", "refused": "refusal"}
 
 
 @dataclass
@@ -102,7 +104,7 @@ def openai_events(
         yield chunk({"reasoning_content": thinking})
     for piece in cut(text, pieces):
         yield chunk({"content": piece})
-    yield chunk({}, {"end": "stop", "length": "length", "refused": "content_filter"}[stop])
+    yield chunk({}, OPENAI_STOPS[stop])
     usage = {"prompt_tokens": tokens[0], "completion_tokens": tokens[1], "total_tokens": sum(tokens)}
     yield {"id": "c1", "object": "chat.completion.chunk", "model": "scripted", "choices": [], "usage": usage}
 
@@ -127,7 +129,7 @@ def anthropic_events(
         delta = {"type": "input_json_delta", "partial_json": piece} if tool else {"type": "text_delta", "text": piece}
         yield {"type": "content_block_delta", "index": index, "delta": delta}
     yield {"type": "content_block_stop", "index": index}
-    reason = {"end": "tool_use" if tool else "end_turn", "length": "max_tokens", "refused": "refusal"}[stop]
+    reason = "tool_use" if tool and stop == "end" else ANTHROPIC_STOPS[stop]
     yield {"type": "message_delta", "delta": {"stop_reason": reason}, "usage": {"output_tokens": tokens[1]}}
     yield {"type": "message_stop"}
 
@@ -169,18 +171,12 @@ class Answer(Action):
 
 
 @dataclass
-class Whole(Action):
+class Whole(Answer):
     """A whole answer that is no stream: some servers know no other."""
-
-    text: str = "ok"
-    input_tokens: int = 12
-    output_tokens: int = 34
-    stop: str = "end"
-    thinking: str = ""
 
     def play(self, request: Request, out: Connection) -> None:
         if request.api == "anthropic":
-            reason = {"end": "end_turn", "length": "max_tokens", "refused": "refusal"}[self.stop]
+            reason = ANTHROPIC_STOPS[self.stop]
             blocks = [{"type": "thinking", "thinking": self.thinking}] if self.thinking else []
             if isinstance(request.body, dict) and "tools" in request.body:
                 blocks.append({"type": "tool_use", "id": "t1", "name": "answer", "input": json.loads(self.text)})
@@ -189,7 +185,7 @@ class Whole(Action):
             usage = {"input_tokens": self.input_tokens, "output_tokens": self.output_tokens}
             body = {"type": "message", "role": "assistant", "content": blocks, "stop_reason": reason, "usage": usage}
         else:
-            reason = {"end": "stop", "length": "length", "refused": "content_filter"}[self.stop]
+            reason = OPENAI_STOPS[self.stop]
             message = {"role": "assistant", "content": self.text, "reasoning_content": self.thinking or None}
             usage = {"prompt_tokens": self.input_tokens, "completion_tokens": self.output_tokens}
             choices = [{"index": 0, "message": message, "finish_reason": reason}]

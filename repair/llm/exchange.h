@@ -62,6 +62,7 @@ void gg__widening_verified(gg__widening *w, const gg_verdict *verdict);
 bool gg__widening_refuses(const gg__widening *w);
 gg_str gg__widening_log(const gg__widening *w, gg_arena *arena); /* Markdown */
 void gg__fenced(gg_buf *out, gg_str text);                       /* log.c */
+void gg__append_usage(gg_buf *out, const gg_llm_usage *usage);   /* log.c: a paragraph */
 
 /* ---- srs.c ---- */
 void gg__srs_share(gg_srs *srs, gg_llm_budget *budget); /* instead of its own; outlives it */

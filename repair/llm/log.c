@@ -19,6 +19,13 @@ void gg__fenced(gg_buf *out, gg_str text) {
     gg_buf_append_z(out, "\n\n");
 }
 
+void gg__append_usage(gg_buf *out, const gg_llm_usage *usage) {
+    gg_buf_printf(out, "%llu tokens sent, %llu received", (unsigned long long)usage->input_tokens,
+                  (unsigned long long)usage->output_tokens);
+    if (usage->cost > 0) gg_buf_printf(out, ", cost %.4f", usage->cost);
+    gg_buf_append_z(out, ".\n\n");
+}
+
 void gg_srs_log(const gg_srs *srs, gg_buf *out) {
     size_t count;
     const gg_srs_round *rounds = gg_srs_rounds(srs, &count);
@@ -28,10 +35,8 @@ void gg_srs_log(const gg_srs *srs, gg_buf *out) {
                       i == 0     ? "first attempt"
                       : r->fresh ? "from the original code again"
                                  : "with the verdict on the one before");
-        gg_buf_printf(out, "%llu tokens sent, %llu received", (unsigned long long)r->usage.input_tokens,
-                      (unsigned long long)r->usage.output_tokens);
-        if (r->usage.cost > 0) gg_buf_printf(out, ", cost %.4f", r->usage.cost);
-        gg_buf_append_z(out, ".\n\nAsked:\n\n");
+        gg__append_usage(out, &r->usage);
+        gg_buf_append_z(out, "Asked:\n\n");
         gg__fenced(out, r->asked);
         gg_buf_append_z(out, "Answered:\n\n");
         gg__fenced(out, r->answered);

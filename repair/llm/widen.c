@@ -137,10 +137,8 @@ bool gg__widening_refuses(const gg__widening *w) {
 gg_str gg__widening_log(const gg__widening *w, gg_arena *arena) {
     gg_buf out;
     gg_buf_init(&out, MAX_LOG_BYTES);
-    gg_buf_printf(&out, "%llu tokens sent, %llu received", (unsigned long long)w->usage.input_tokens,
-                  (unsigned long long)w->usage.output_tokens);
-    if (w->usage.cost > 0) gg_buf_printf(&out, ", cost %.4f", w->usage.cost);
-    gg_buf_append_z(&out, ".\n\nAsked for inputs:\n\n");
+    gg__append_usage(&out, &w->usage);
+    gg_buf_append_z(&out, "Asked for inputs:\n\n");
     gg__fenced(&out, w->message.content);
     gg_buf_append_z(&out, "Answered:\n\n");
     gg__fenced(&out, w->answered);

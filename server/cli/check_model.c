@@ -90,8 +90,7 @@ static void ask(gg_cli_explainer *x, const gg_cli_file *file, const gg_llm_task 
     x->budget.limits = gg_limits_of(file->options, x->endpoint.input_price, x->endpoint.output_price);
     x->explaining = gg_explaining_new(task, &x->budget);
     while (!x->failed) {
-        enum { NS_A_MS = 1000000 };
-        gg_llm_budget_clock(&x->budget, uv_hrtime() / NS_A_MS);
+        gg_llm_budget_clock(&x->budget, gg_limits_clock_ms());
         if ((request = gg_explaining_next(x->explaining)) == NULL) break;
         x->done = false;
         on_progress(x, 0);

@@ -6,6 +6,7 @@
 
 #include "server/cli/overlay.h"
 #include "server/llm/client.h"
+#include "server/llm/limits.h"
 #include "server/llm/session_agent.h"
 
 enum { MAX_LOG = 64 << 20 };
@@ -22,11 +23,6 @@ struct gg_cli_model {
     int error;
     gg_error *err;
 };
-
-static uint64_t now_ms(void) {
-    enum { NS_A_MS = 1000000 };
-    return uv_hrtime() / NS_A_MS;
-}
 
 int gg_cli_model_new(gg_cli_model **out, gg_cli_run *run, const gg_cli_args *args, gg_error *err) {
     char folder[GG_PATH_BYTES];
@@ -84,7 +80,7 @@ static void on_progress(void *data, uint64_t tokens) {
 static void on_done(void *data, const gg_exchange_end *end) {
     gg_cli_model *model = data;
     bool answered = end->error.code == 0;
-    gg_agent_clock(model->agent.agent, now_ms());
+    gg_agent_clock(model->agent.agent, gg_limits_clock_ms());
     if (!answered) fprintf(stderr, "graphglue-lsp fix: the model gave no answer: %s\n", end->error.message);
     model->error =
         gg_fix_answered(model->fix, answered ? &end->reply : NULL, gg_str_from(end->error.message), model->err);
@@ -105,7 +101,7 @@ int gg_cli_model_ask(gg_cli_model *model, gg_fix *fix, const gg_fix_action *acti
     if (model->args->show_prompt) return only_show(action, fix, err);
     const gg_exchange_options options = {.data = model, .on_progress = on_progress, .on_done = on_done};
     uv_loop_t *loop = gg_cli_run_loop(model->run);
-    gg_agent_clock(model->agent.agent, now_ms());
+    gg_agent_clock(model->agent.agent, gg_limits_clock_ms());
     model->fix = fix;
     model->done = false;
     model->err = err;

@@ -31,6 +31,6 @@ int gg_cli_make_folder(const char *path, gg_error *err) {
 }
 
 int gg_cli_write_file(const char *path, gg_str bytes, unsigned mode, gg_error *err) {
-    int error = gg_state_file_replace(path, bytes, mode);
+    int error = gg_state_file_replace(path, bytes, mode, true);
     return error ? gg_fail(err, GG_EIO, "%s could not be written (%s); it is as it was", path, strerror(error)) : 0;
 }

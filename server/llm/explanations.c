@@ -54,7 +54,7 @@ void gg_explanation_keep(const gg_explained_by *by, const gg_tree *tree, const g
     json_t *record = json_pack("{s:s, s:s%, s:s%}", "model", by->model, "id", site->id.ptr, site->id.len, "explanation",
                                text.ptr, text.len);
     char *bytes = record ? json_dumps(record, JSON_COMPACT) : NULL;
-    if (bytes) gg_state_file_replace(path, gg_str_from(bytes), 0600);
+    if (bytes) gg_state_file_replace(path, gg_str_from(bytes), 0600, false);
     *strrchr(path, '/') = '\0';
     gg_state_folder_trim(path, MAX_RECORDS);
     free(bytes);

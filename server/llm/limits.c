@@ -1,6 +1,8 @@
 /* See limits.h. */
 #include "server/llm/limits.h"
 
+#include <uv.h>
+
 enum { MOST_SECONDS = 1000000000 }; /* of a budget; more is none */
 
 static double number(const gg_options *options, const char *key, double otherwise) {
@@ -22,4 +24,9 @@ gg_llm_limits gg_limits_of(const gg_options *options, double input_price, double
     limits.input_price = input_price > 0 ? input_price : 0;
     limits.output_price = output_price > 0 ? output_price : 0;
     return limits;
+}
+
+uint64_t gg_limits_clock_ms(void) {
+    enum { NS_A_MS = 1000000 };
+    return uv_hrtime() / NS_A_MS;
 }

@@ -51,7 +51,7 @@ static void save(const gg_session_agent *a) {
     gg_lessons_load(all, gg_buf_str(&mine));
     gg_lessons_render(all, &bytes);
     if (bytes.overflow || !gg_state_folder_make(a->root, "") || !path_of(a->root, path, sizeof(path)) ||
-        gg_state_file_replace(path, gg_buf_str(&bytes), 0600) != 0)
+        gg_state_file_replace(path, gg_buf_str(&bytes), 0600, false) != 0)
         gg_log(GG_LOG_WARNING, "what was learnt could not be kept in %s/.graphglue", a->root);
     gg_buf_clear(&mine);
     gg_buf_clear(&bytes);

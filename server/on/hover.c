@@ -45,7 +45,7 @@ GG_HANDLER(gg_on_hover) {
         gg_str said = gg_explain_site(&f->sites.items[i], f->local[i] ? f->tree : NULL,
                                       gg_registry_source_get(f->registry), markdown, call->arena);
         gg_str from = callers(session, &f->sites.items[i], markdown, call->arena);
-        said = gg_arena_printf(call->arena, "%.*s%.*s", GG_STR_ARG(said), GG_STR_ARG(from));
+        if (from.len) said = gg_arena_printf(call->arena, "%.*s%.*s", GG_STR_ARG(said), GG_STR_ARG(from));
         gg_str words = gg_explained_words(document, i, markdown, call->arena);
         if (words.len) said = gg_arena_printf(call->arena, "%.*s%.*s", GG_STR_ARG(words), GG_STR_ARG(said));
         gg_call_reply_take(call, json_pack("{s:{s:s, s:s%}, s:o}", "contents", "kind",

@@ -161,7 +161,6 @@ class Client(LanguageClient):
         self.ended = False
         self.lens_refreshes = 0
         self.hint_refreshes = 0
-        self.may_stall = False  # only for what is known to take longer, and said by the test
         self._changed = asyncio.Event()
 
         @self.feature(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
@@ -209,7 +208,7 @@ class Client(LanguageClient):
         return self._server.pid
 
     async def finish(self, busy: bool = False) -> None:
-        """shutdown, exit, and the proof that nothing is left: status 0, children, messages, handles, stalls, sanitizers.
+        """shutdown, exit, and the proof that nothing is left: status 0, children, messages, handles, no wait in the loop, sanitizers.
         `busy`: something is still being done, and is to be dropped."""
         assert self._server is not None
         self.ended = True
@@ -224,7 +223,7 @@ class Client(LanguageClient):
                 assert len(self.published) + len(self.messages) == seen, "messages after shutdown was answered"
                 self.exit(None)
                 assert await asyncio.wait_for(self._server.wait(), 10) == 0
-                assert_status(status, busy, self.may_stall)
+                assert_status(status, busy)
         finally:
             if self._server.returncode is None:
                 self._server.kill()
@@ -367,15 +366,17 @@ class Client(LanguageClient):
         return [a for a in await self.actions(uri, where, only) if not a.title.startswith("Ignore ")]
 
 
+BLOCKED_US = 1_000_000  # no work for the loop takes that long: something was waited for
 longest_turns: list[tuple[int, str]] = []  # of each server's loop, in microseconds, and the test it served
 
 
-def assert_status(status: Any, busy: bool = False, may_stall: bool = False) -> None:
-    """The loop never stalled, and when everything was done nothing was left to do; the one pending request is this one."""
+def assert_status(status: Any, busy: bool = False) -> None:
+    """The loop waited for nobody, and when everything was done nothing was left to do; the one pending request is this one.
+    How long its turns are is told, not judged: that is the machine's doing, too."""
     values = plain(status)
     values.pop("methods")
     longest_turns.append((values["longest_turn_us"], os.environ.get("PYTEST_CURRENT_TEST", "")))
-    assert may_stall or values["stalls"] == 0, values
+    assert values["longest_turn_us"] < BLOCKED_US, values
     if not busy:
         left = {key: values[key] for key in ("pending", "jobs", "captures", "verifications", "writings")}
         assert left == {"pending": 1, "jobs": 0, "captures": 0, "verifications": 0, "writings": 0}, values

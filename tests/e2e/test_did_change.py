@@ -126,7 +126,7 @@ async def test_a_change_of_a_file_that_is_not_open(start):
 
 
 async def test_a_huge_replace_all(start):
-    """One message with thousands of changes, as editors send it: from the end to the begin (the fixture's end measures the stalls)."""
+    """One message with thousands of changes, as editors send it: from the end to the begin (the run's end tells the longest turns)."""
     client = await start()
     lines = 4000
     uri = client.open("many.py", "x = 1  # words\n" * lines)

@@ -42,7 +42,7 @@ async def test_any_text(start, text):
 
 
 async def test_a_huge_file(start):
-    """10,000 functions: parsed off the loop (the fixture's end measures the stalls)."""
+    """10,000 functions: parsed off the loop (the run's end tells the longest turns)."""
     client = await start()
     body = "".join(f"def f{i}(x):\n    h = x * {i}\n    return h\n\n\n" for i in range(10_000))
     uri = client.open("huge.py", "import torch\n\n\n" + body)
@@ -66,7 +66,6 @@ async def test_a_file_of_several_megabytes(start):
 
 async def test_a_file_over_the_ceiling_is_told(start):
     client = await start()
-    client.may_stall = True  # to move 17 MB from pipe to memory may take longer than a turn may
     client.open("over.py", "# " + "x" * (17 * 1024 * 1024))
     await client.sync()
     (message,) = client.take_messages()

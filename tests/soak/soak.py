@@ -38,7 +38,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "bench")]
-from lsp_client import CAPS, generate, tree  # noqa: E402
+from lsp_client import CAPS, bodies, framed, generate, tree  # noqa: E402
 from model_server import ModelServer, drawn  # noqa: E402
 
 REST_S = 600  # everything that was begun ends within this: a capture's deadline, a worker's start, the model's time
@@ -100,28 +100,20 @@ class Client:
         self.received = collections.Counter[str]()
         self.wrong: list[str] = []
         self.changed = threading.Condition()
-        self.outbox: queue.Queue[bytes | None] = queue.Queue(1000)
+        self.outbox: queue.Queue[bytes] = queue.Queue(1000)
         threading.Thread(target=self._read, daemon=True).start()
         threading.Thread(target=self._write, daemon=True).start()
 
     def _write(self) -> None:
         assert self.process.stdin
         with contextlib.suppress(BrokenPipeError):
-            while (body := self.outbox.get()) is not None:
-                self.process.stdin.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
+            while True:
+                self.process.stdin.write(self.outbox.get())
                 self.process.stdin.flush()
 
     def _read(self) -> None:
-        out = self.process.stdout
-        assert out
-        while True:
-            size = None
-            while (head := out.readline()) not in (b"\r\n", b""):
-                if head.lower().startswith(b"content-length:"):
-                    size = int(head[15:])
-            if size is None:
-                break
-            message = json.loads(out.read(size))
+        for body in bodies(self.process.stdout):
+            message = json.loads(body)
             with self.changed:
                 self._take(message)
                 self.changed.notify_all()
@@ -155,7 +147,7 @@ class Client:
                 self.replies[message["id"]] = message
 
     def _send(self, message: dict[str, Any]) -> None:
-        self.outbox.put(json.dumps({"jsonrpc": "2.0", **message}).encode())
+        self.outbox.put(framed(message))
 
     def notify(self, method: str, params: Any) -> None:
         self.sent[method] += 1

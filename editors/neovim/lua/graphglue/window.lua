@@ -31,6 +31,18 @@ local function link_at_cursor()
   return first_uri, first_line
 end
 
+--- Goes to the window that shows a buffer, or to a new one.
+---@param buffer integer
+---@param where string|nil before :sbuffer
+local function show(buffer, where)
+  local window = vim.fn.bufwinid(buffer)
+  if window ~= -1 then
+    vim.api.nvim_set_current_win(window)
+  else
+    vim.cmd((where or "") .. " sbuffer " .. buffer)
+  end
+end
+
 local function follow_link()
   local uri, line = link_at_cursor()
   if uri == nil then
@@ -38,12 +50,7 @@ local function follow_link()
     return
   end
   local buffer = vim.uri_to_bufnr(uri)
-  local shown = vim.fn.bufwinid(buffer)
-  if shown ~= -1 then
-    vim.api.nvim_set_current_win(shown)
-  else
-    vim.cmd("aboveleft sbuffer " .. buffer)
-  end
+  show(buffer, "aboveleft")
   vim.bo[buffer].buflisted = true
   vim.api.nvim_win_set_cursor(0, { math.min(line, vim.api.nvim_buf_line_count(buffer)), 0 })
 end
@@ -64,12 +71,7 @@ function M.document(name, markdown)
   vim.api.nvim_buf_set_lines(buffer, 0, -1, false, vim.split(markdown, "\n"))
   vim.bo[buffer].modifiable = false
   vim.bo[buffer].modified = false
-  local window = vim.fn.bufwinid(buffer)
-  if window ~= -1 then
-    vim.api.nvim_set_current_win(window)
-  else
-    vim.cmd("sbuffer " .. buffer)
-  end
+  show(buffer)
   vim.bo[buffer].filetype = "markdown"
 end
 
