@@ -280,7 +280,7 @@ size_t gg_overlay_of(const gg_session *session, gg_overlay_file **out) {
     size_t count = 0;
     for (size_t i = 0; i < session->documents.len; i++) {
         gg_document *d = session->documents.items[i];
-        if (d->path == NULL || !d->python || d->lost) continue;
+        if (!gg_document_can_run(d)) continue;
         (*out)[count++] = (gg_overlay_file){gg_str_from(d->path), gg_text_bytes(gg_document_text(d))};
     }
     return count;
@@ -297,9 +297,7 @@ static gg_worker *worker_of(void *data, const char **why) {
 
 void gg_capture_start(gg_document *document) {
     gg_session *session = document->session;
-    if (!session->settings.trusted || !document->python || document->path == NULL || document->lost ||
-        session->state != GG_STATE_INITIALIZED)
-        return;
+    if (!session->settings.trusted || !gg_document_can_run(document) || session->state != GG_STATE_INITIALIZED) return;
     if (document->capture || session->asking) {
         document->capture_again = true;
         return;

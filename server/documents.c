@@ -64,6 +64,10 @@ static void take_whole(gg_document *document, gg_str text) {
     document->revision = ++document->session->revisions;
 }
 
+bool gg_document_can_run(const gg_document *document) {
+    return document->path && document->python && !document->lost;
+}
+
 gg_document *gg_document_open(gg_session *session, gg_str uri, gg_str language, int64_t version, gg_str text) {
     gg_document *document = gg_document_peek(session, uri);
     if (document) {

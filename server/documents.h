@@ -90,6 +90,7 @@ typedef struct gg_document {
 gg_document *gg_document_find(gg_session *session, gg_str uri); /* settled; NULL when it is not open */
 gg_document *gg_document_peek(gg_session *session, gg_str uri); /* as it is */
 gg_text *gg_document_text(gg_document *document);               /* borrowed */
+bool gg_document_can_run(const gg_document *document);          /* a Python file whose text is known */
 /* Never NULL; opened twice, the newest wins. A text that cannot be held gives a lost document, and the user is told. */
 gg_document *gg_document_open(gg_session *session, gg_str uri, gg_str language, int64_t version, gg_str text);
 void gg_document_close(gg_document *document);

@@ -231,7 +231,8 @@ json_t *gg_workspace_edit_json(const gg_session *session, const gg_document *doc
     return json_pack("{s:{s:o}}", "changes", document->uri, list);
 }
 
-json_t *gg_edit_to_confirm(const gg_session *session, json_t *edit_take, const char *label, gg_str why) {
+/* Wanting a look first, where the client can show one. */
+static json_t *to_confirm(const gg_session *session, json_t *edit_take, const char *label, gg_str why) {
     json_t *change = json_array_get(json_object_get(edit_take, "documentChanges"), 0), *one;
     size_t i;
     if (!GG_HAS(session, ANNOTATIONS) || change == NULL) return edit_take;
@@ -241,4 +242,11 @@ json_t *gg_edit_to_confirm(const gg_session *session, json_t *edit_take, const c
                         json_pack("{s:{s:s, s:b, s:s%}}", "proved", "label", label, "needsConfirmation", 1,
                                   "description", why.ptr, why.len));
     return edit_take;
+}
+
+json_t *gg_glue_edit_json(const gg_glue_result *result, const char *label, gg_look look) {
+    const gg_session *session = result->document->session;
+    json_t *edit = gg_workspace_edit_json(session, result->document, result->edits);
+    bool wanted = look == GG_LOOK_ALWAYS || (look == GG_LOOK_AS_SET && gg_options_of(result->document)->preview);
+    return wanted ? to_confirm(session, edit, label, result->summary) : edit;
 }

@@ -247,7 +247,7 @@ static void on_progress_cancel(void *data) {
 gg_glue_all *gg__glue_start(gg_document *document, bool unasked, gg_glue_done done, void *data, gg_error *err) {
     gg_session *session = document->session;
     if (gg_session_check_trust(session, err) != 0) return NULL;
-    if (document->path == NULL || !document->python || document->lost) {
+    if (!gg_document_can_run(document)) {
         gg_fail(err, GG_ESTALE, "the document is no file that can be run");
         return NULL;
     }

@@ -118,7 +118,7 @@ void gg_show_graphs(gg_session *session, gg_call *call, const json_t *argument) 
         gg_call_fail(call, err.code, "%s", err.message);
         return;
     }
-    if (document->path == NULL || !document->python || document->lost) {
+    if (!gg_document_can_run(document)) {
         gg_call_fail(call, GG_EFAILED, "the document is no file that can be run");
         return;
     }

@@ -125,7 +125,7 @@ static void on_progress_cancel(void *data) {
 gg_writing *gg_writing_start(gg_document *document, gg_written_inputs_done done, void *data, gg_error *err) {
     gg_session *session = document->session;
     if (gg_session_check_trust(session, err) != 0) return NULL;
-    if (document->path == NULL || !document->python || document->lost) {
+    if (!gg_document_can_run(document)) {
         gg_fail(err, GG_EFAILED, "example inputs are written for Python files only, whose text is known");
         return NULL;
     }

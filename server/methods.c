@@ -47,11 +47,7 @@ static gg_method methods[] = {
     NOTICE("workspace/didChangeWorkspaceFolders", GG_RUNNING, &gg_type_did_change_workspace_folders_params,
            gg_on_did_change_workspace_folders,
            "{\"workspace\":{\"workspaceFolders\":{\"supported\":true,\"changeNotifications\":true}}}"),
-    REQUEST("workspace/executeCommand", GG_RUNNING, &gg_type_execute_command_params, gg_on_execute_command,
-            "{\"executeCommandProvider\":{\"commands\":[\"graphglue.bench\",\"graphglue.capture\",\"graphglue."
-            "explain\",\"graphglue.glue\","
-            "\"graphglue.glueAll\",\"graphglue.glueWithModel\",\"graphglue.showPrompt\",\"graphglue.showRepairLog\","
-            "\"graphglue.showGraph\",\"graphglue.status\",\"graphglue.writeInputs\"]}}"),
+    REQUEST("workspace/executeCommand", GG_RUNNING, &gg_type_execute_command_params, gg_on_execute_command, NULL),
 };
 
 gg_method *gg_methods(size_t *out_count) {
@@ -80,6 +76,7 @@ json_t *gg_methods_capabilities(const gg_session *session) {
         if (part) json_object_update_missing(out, part);
         json_decref(part);
     }
+    json_object_set_new(out, "executeCommandProvider", json_pack("{s:o}", "commands", gg_command_names()));
     if (GG_HAS(session, LENS)) json_object_del(out, "inlayHintProvider"); /* it would say the same twice */
     /* A client that asks, but cannot be told to ask again, is pushed to, and must not ask as well: it would show both. */
     if (GG_HAS(session, PULL) && !session->pulls) json_object_del(out, "diagnosticProvider");

@@ -48,7 +48,7 @@ void gg_workspace_use_registry(gg_workspace *workspace, const char *path, const 
 void gg_workspaces_restart(gg_session *session); /* settings changed */
 void gg_workspaces_choose_python(
     gg_session *session); /* settings may have changed: restarted where they name another */
-void gg_workspace_change(gg_session *session, const char *folder, bool added);
+void gg_workspace_change(gg_session *session, const char *path, bool added);
 void gg_workspace_free(gg_workspace *workspace);
 
 typedef struct gg_settings { /* the client's */
@@ -256,8 +256,11 @@ void gg_explained_clear(gg_session *session);
 void gg_glue_refuse(gg_call *call, int error, const char *message);
 /* {"documentChanges"|"changes": …}; new reference. */
 json_t *gg_workspace_edit_json(const gg_session *session, const gg_document *document, const gg_edits *edits);
-/* The same edit, wanting a look first where the client can show one; `why` is the verdict. */
-json_t *gg_edit_to_confirm(const gg_session *session, json_t *edit_take, const char *label, gg_str why);
+/* Whether a person is to look at an edit before it is made, where the client can show one: never what an editor does unasked, on save; always what a
+ * model wrote; else as settings say. */
+typedef enum gg_look { GG_LOOK_NEVER, GG_LOOK_AS_SET, GG_LOOK_ALWAYS } gg_look;
+/* The edit of a result that has no error; the summary says why it may be made. */
+json_t *gg_glue_edit_json(const gg_glue_result *result, const char *label, gg_look look);
 
 /* Texts of all open Python files; the caller frees *out, whose entries borrow from the documents. */
 size_t gg_overlay_of(const gg_session *session, gg_overlay_file **out);

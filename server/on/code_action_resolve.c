@@ -13,18 +13,14 @@ static void on_glued(void *data, const gg_glue_result *result) {
     bool unasked = r->all != NULL; /* an editor does it on save */
     gg_free(r);
     if (call == NULL) return;
-    gg_session *session = call->session;
     if (result->error) {
         gg_glue_refuse(call, result->error, result->message);
         return;
     }
     json_t *action = json_deep_copy(call->message.params);
-    if (result->edits->list.len) {
-        json_t *edit = gg_workspace_edit_json(session, result->document, result->edits);
-        if (!unasked && gg_options_of(result->document)->preview)
-            edit = gg_edit_to_confirm(session, edit, "Glue this graph", result->summary);
-        json_object_set_new(action, "edit", edit);
-    }
+    if (result->edits->list.len)
+        json_object_set_new(action, "edit",
+                            gg_glue_edit_json(result, "Glue this graph", unasked ? GG_LOOK_NEVER : GG_LOOK_AS_SET));
     gg_log(GG_LOG_INFO, "%.*s", GG_STR_ARG(result->summary));
     gg_call_reply_take(call, action);
 }

@@ -4,7 +4,6 @@
 enum { APPLY_DEADLINE_MS = 30000 };
 
 typedef struct gluing {
-    gg_session *session;
     gg_call *call; /* NULL once canceled */
     gg_glue *glue;
 } gluing;
@@ -68,7 +67,6 @@ static void propose(gg_call *call, const char *label, json_t *edit_take) {
 
 static void on_glued(void *data, const gg_glue_result *result) {
     gluing *g = data;
-    gg_session *session = g->session;
     gg_call *call = g->call;
     gg_free(g);
     if (call == NULL) return;
@@ -76,11 +74,8 @@ static void on_glued(void *data, const gg_glue_result *result) {
         gg_glue_refuse(call, result->error, result->message);
         return;
     }
-    json_t *edit = gg_workspace_edit_json(session, result->document, result->edits);
-    if (gg_options_of(result->document)->preview)
-        edit = gg_edit_to_confirm(session, edit, "Glue this graph", result->summary);
     gg_log(GG_LOG_INFO, "%.*s", GG_STR_ARG(result->summary));
-    propose(call, "Glue this graph", edit);
+    propose(call, "Glue this graph", gg_glue_edit_json(result, "Glue this graph", GG_LOOK_AS_SET));
 }
 
 static void on_cancel(gg_call *call) {
@@ -92,7 +87,6 @@ static void on_cancel(gg_call *call) {
 static void glue(gg_session *session, gg_call *call, const json_t *data) {
     gg_error err = {0};
     gluing *g = gg_calloc(1, sizeof(gluing));
-    g->session = session;
     g->call = call;
     call->work = g;
     g->glue = gg_glue_start_from(session, data, on_glued, g, &err);
@@ -117,13 +111,13 @@ static void on_glued_all(void *data, const gg_glue_result *result) {
     }
     bool some = result->edits->list.len > 0;
     if (some || !quiet) gg_show_message(session, 3, "graphglue: %.*s", GG_STR_ARG(result->summary));
-    json_t *edit = some ? gg_workspace_edit_json(session, result->document, result->edits) : NULL;
     const char *label = model ? "Glue with a model" : "Glue all";
-    /* What a model wrote is always looked at; what an editor does unasked, on save, never waits for a person. */
-    if (some && (model || (!quiet && gg_options_of(result->document)->preview)))
-        edit = gg_edit_to_confirm(session, edit, label, result->summary);
     if (some)
-        propose(call, label, edit);
+        propose(call, label,
+                gg_glue_edit_json(result, label,
+                                  model   ? GG_LOOK_ALWAYS
+                                  : quiet ? GG_LOOK_NEVER
+                                          : GG_LOOK_AS_SET));
     else
         gg_call_reply_take(call, json_null());
 }
@@ -281,6 +275,12 @@ static const struct command {
     {"graphglue.status", status},
     {"graphglue.writeInputs", write_inputs},
 };
+
+json_t *gg_command_names(void) {
+    json_t *names = json_array();
+    for (size_t i = 0; i < GG_COUNT(commands); i++) json_array_append_new(names, json_string(commands[i].name));
+    return names;
+}
 
 GG_HANDLER(gg_on_execute_command) {
     const gg_lsp_execute_command_params *p = params;

@@ -33,6 +33,7 @@ GG_HANDLER(gg_on_did_change_workspace_folders);
 GG_HANDLER(gg_on_execute_command);
 GG_HANDLER(gg_on_inlay_hint);
 
+json_t *gg_command_names(void);              /* of workspace/executeCommand */
 json_t *gg_status_json(gg_session *session); /* trust, workers, counters of the methods and the loop */
 
 #endif
