@@ -52,7 +52,9 @@ typedef struct finding {
 
 static bool excluded(void *data, const char *folder, const char *path, const char *shown) {
     const finding *f = data;
-    (void)shown;
+    const gg_words *roots = &f->scan->folders;
+    for (size_t i = 0; i < roots->len; i++) /* what lies in a folder in a folder is found there */
+        if (strcmp(roots->items[i], shown) == 0) return true;
     return atomic_load(&f->scan->canceled) ||
            gg_options_exclude_one(gg_option_cache_at(f->options, folder), path, path);
 }

@@ -126,7 +126,12 @@ void gg_workspace_free(gg_workspace *w) {
 }
 
 /* A removed folder stays in memory until the session ends: captures under way know it. */
-void gg_workspace_change(gg_session *session, const char *folder, bool added) {
+void gg_workspace_change(gg_session *session, const char *path, bool added) {
+    char folder[PATH_MAX];
+    size_t len = strlen(path);
+    if (len >= sizeof(folder)) return;
+    while (len > 1 && path[len - 1] == '/') len--; /* Emacs ends them so */
+    snprintf(folder, sizeof(folder), "%.*s", (int)len, path);
     for (size_t i = 0; i < session->workspaces.len; i++) {
         gg_workspace *w = session->workspaces.items[i];
         if (strcmp(w->folder, folder) != 0) continue;

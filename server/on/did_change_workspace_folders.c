@@ -11,5 +11,6 @@ GG_HANDLER(gg_on_did_change_workspace_folders) {
         if (path) gg_workspace_change(session, path, added);
         gg_free(path);
     }
+    gg_folders_rebuild(session); /* patterns of settings are of paths below a folder */
     gg_folders_update(session);
 }
