@@ -19,7 +19,7 @@
     X(GG_ECANCELED, -32800, "canceled")                      \
     X(GG_ETOOBIG, -32603, "over the size limit")             \
     X(GG_EIO, -32603, "input/output error")                  \
-    X(GG_ENOTFOUND, -32603, "not found")                     \
+    X(GG_ENOTFOUND, -32803, "not found")                     \
     X(GG_EFRAME, -32700, "malformed frame")                  \
     X(GG_ESYNTAX, -32803, "syntax error")                    \
     X(GG_ETIMEOUT, -32803, "timed out")                      \

@@ -37,8 +37,8 @@ static int wants(decoder *d, const path *at, const char *what) {
 
 static int decode_struct(decoder *d, const gg_type *type, const json_t *json, void *out, const path *at);
 
-static const char *const kind_words[] = {"boolean", "integer",           "uinteger", "number",
-                                         "string",  "integer or string", "a value",  "object"};
+static const char *const kind_words[] = {"boolean",           "integer", "uinteger", "number", "string",
+                                         "integer or string", "a value", "object",   "object"};
 
 static bool fits(gg__kind kind, const json_t *json) {
     switch (kind) {
@@ -56,6 +56,7 @@ static bool fits(gg__kind kind, const json_t *json) {
         return json_is_integer(json) || json_is_string(json);
     case GG__RAW:
         return true;
+    case GG__OBJECT:
     case GG__STRUCT:
         return json_is_object(json);
     }
@@ -98,6 +99,7 @@ static int decode_value(decoder *d, const gg__field *field, json_t *json, void *
         *(gg_token *)out = token_of(json);
         break;
     case GG__RAW:
+    case GG__OBJECT:
         *(json_t **)out = json;
         break;
     case GG__STRUCT:
@@ -120,6 +122,7 @@ static size_t value_size(const gg__field *field) {
     case GG__TOKEN:
         return sizeof(gg_token);
     case GG__RAW:
+    case GG__OBJECT:
         return sizeof(json_t *);
     case GG__STRUCT:
         return field->type->size;
@@ -142,7 +145,8 @@ static int decode_list(decoder *d, const gg__field *field, const json_t *json, v
 }
 
 static int decode_optional(decoder *d, const gg__field *field, json_t *json, void *out, const path *at) {
-    if (field->kind == GG__STR || field->kind == GG__RAW) return decode_value(d, field, json, out, at);
+    if (field->kind == GG__STR || field->kind == GG__RAW || field->kind == GG__OBJECT)
+        return decode_value(d, field, json, out, at);
     if (!fits(field->kind, json)) return wants(d, at, kind_words[field->kind]);
     switch (field->kind) {
     case GG__BOOL:
@@ -216,6 +220,7 @@ static json_t *encode_value(const gg__field *field, const void *value) {
     case GG__TOKEN:
         return encode_token(value);
     case GG__RAW:
+    case GG__OBJECT:
         return *(json_t *const *)value ? json_incref(*(json_t *const *)value) : json_null();
     case GG__STRUCT:
         return gg_encode(field->type, value);
@@ -243,6 +248,7 @@ static json_t *encode_optional(const gg__field *field, const void *value, bool *
         *skip = !((const gg_opt_token *)value)->set;
         break;
     case GG__RAW:
+    case GG__OBJECT:
     case GG__STRUCT:
         *skip = *(void *const *)value == NULL;
         break;

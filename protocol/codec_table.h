@@ -4,7 +4,18 @@
 
 #include "protocol/codec.h"
 
-typedef enum gg__kind { GG__BOOL, GG__INT, GG__UINT, GG__NUM, GG__STR, GG__TOKEN, GG__RAW, GG__STRUCT } gg__kind;
+/* RAW: any value, OBJECT: any object, both kept as JSON. */
+typedef enum gg__kind {
+    GG__BOOL,
+    GG__INT,
+    GG__UINT,
+    GG__NUM,
+    GG__STR,
+    GG__TOKEN,
+    GG__RAW,
+    GG__OBJECT,
+    GG__STRUCT
+} gg__kind;
 
 enum { GG__OPTIONAL = 1, GG__LIST = 2 };
 

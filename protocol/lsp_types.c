@@ -82,28 +82,10 @@ static const gg__field fields_code_action_disabled[] = {
 };
 const gg_type gg_type_code_action_disabled = {"CodeActionDisabled", sizeof(gg_lsp_code_action_disabled), fields_code_action_disabled, 1};
 
-static const gg__field fields_optional_versioned_text_document_identifier[] = {
-    {"uri", GG__STR, 0, offsetof(gg_lsp_optional_versioned_text_document_identifier, uri), NULL},
-    {"version", GG__INT, GG__OPTIONAL, offsetof(gg_lsp_optional_versioned_text_document_identifier, version), NULL},
-};
-const gg_type gg_type_optional_versioned_text_document_identifier = {"OptionalVersionedTextDocumentIdentifier", sizeof(gg_lsp_optional_versioned_text_document_identifier), fields_optional_versioned_text_document_identifier, 2};
-
-static const gg__field fields_text_edit[] = {
-    {"range", GG__STRUCT, 0, offsetof(gg_lsp_text_edit, range), &gg_type_range},
-    {"newText", GG__STR, 0, offsetof(gg_lsp_text_edit, new_text), NULL},
-};
-const gg_type gg_type_text_edit = {"TextEdit", sizeof(gg_lsp_text_edit), fields_text_edit, 2};
-
-static const gg__field fields_text_document_edit[] = {
-    {"textDocument", GG__STRUCT, 0, offsetof(gg_lsp_text_document_edit, text_document), &gg_type_optional_versioned_text_document_identifier},
-    {"edits", GG__STRUCT, GG__LIST, offsetof(gg_lsp_text_document_edit, edits), &gg_type_text_edit},
-};
-const gg_type gg_type_text_document_edit = {"TextDocumentEdit", sizeof(gg_lsp_text_document_edit), fields_text_document_edit, 2};
-
 static const gg__field fields_workspace_edit[] = {
-    {"changes", GG__RAW, GG__OPTIONAL, offsetof(gg_lsp_workspace_edit, changes), NULL},
-    {"documentChanges", GG__STRUCT, GG__OPTIONAL | GG__LIST, offsetof(gg_lsp_workspace_edit, document_changes), &gg_type_text_document_edit},
-    {"changeAnnotations", GG__RAW, GG__OPTIONAL, offsetof(gg_lsp_workspace_edit, change_annotations), NULL},
+    {"changes", GG__OBJECT, GG__OPTIONAL, offsetof(gg_lsp_workspace_edit, changes), NULL},
+    {"documentChanges", GG__RAW, GG__OPTIONAL | GG__LIST, offsetof(gg_lsp_workspace_edit, document_changes), NULL},
+    {"changeAnnotations", GG__OBJECT, GG__OPTIONAL, offsetof(gg_lsp_workspace_edit, change_annotations), NULL},
 };
 const gg_type gg_type_workspace_edit = {"WorkspaceEdit", sizeof(gg_lsp_workspace_edit), fields_workspace_edit, 3};
 
@@ -141,7 +123,7 @@ static const gg__field fields_workspace_folder[] = {
 const gg_type gg_type_workspace_folder = {"WorkspaceFolder", sizeof(gg_lsp_workspace_folder), fields_workspace_folder, 2};
 
 static const gg__field fields_initialize_params[] = {
-    {"capabilities", GG__RAW, 0, offsetof(gg_lsp_initialize_params, capabilities), NULL},
+    {"capabilities", GG__OBJECT, 0, offsetof(gg_lsp_initialize_params, capabilities), NULL},
     {"processId", GG__INT, GG__OPTIONAL, offsetof(gg_lsp_initialize_params, process_id), NULL},
     {"clientInfo", GG__STRUCT, GG__OPTIONAL, offsetof(gg_lsp_initialize_params, client_info), &gg_type_client_info},
     {"locale", GG__STR, GG__OPTIONAL, offsetof(gg_lsp_initialize_params, locale), NULL},
@@ -161,7 +143,7 @@ static const gg__field fields_server_info[] = {
 const gg_type gg_type_server_info = {"ServerInfo", sizeof(gg_lsp_server_info), fields_server_info, 2};
 
 static const gg__field fields_initialize_result[] = {
-    {"capabilities", GG__RAW, 0, offsetof(gg_lsp_initialize_result, capabilities), NULL},
+    {"capabilities", GG__OBJECT, 0, offsetof(gg_lsp_initialize_result, capabilities), NULL},
     {"serverInfo", GG__STRUCT, GG__OPTIONAL, offsetof(gg_lsp_initialize_result, server_info), &gg_type_server_info},
 };
 const gg_type gg_type_initialize_result = {"InitializeResult", sizeof(gg_lsp_initialize_result), fields_initialize_result, 2};
@@ -214,7 +196,7 @@ const gg_type gg_type_document_diagnostic_params = {"DocumentDiagnosticParams", 
 
 static const gg__field fields_related_full_document_diagnostic_report[] = {
     {"items", GG__STRUCT, GG__LIST, offsetof(gg_lsp_related_full_document_diagnostic_report, items), &gg_type_diagnostic},
-    {"relatedDocuments", GG__RAW, GG__OPTIONAL, offsetof(gg_lsp_related_full_document_diagnostic_report, related_documents), NULL},
+    {"relatedDocuments", GG__OBJECT, GG__OPTIONAL, offsetof(gg_lsp_related_full_document_diagnostic_report, related_documents), NULL},
     {"kind", GG__STR, GG__OPTIONAL, offsetof(gg_lsp_related_full_document_diagnostic_report, kind), NULL},
     {"resultId", GG__STR, GG__OPTIONAL, offsetof(gg_lsp_related_full_document_diagnostic_report, result_id), NULL},
 };
@@ -222,7 +204,7 @@ const gg_type gg_type_related_full_document_diagnostic_report = {"RelatedFullDoc
 
 static const gg__field fields_related_unchanged_document_diagnostic_report[] = {
     {"resultId", GG__STR, 0, offsetof(gg_lsp_related_unchanged_document_diagnostic_report, result_id), NULL},
-    {"relatedDocuments", GG__RAW, GG__OPTIONAL, offsetof(gg_lsp_related_unchanged_document_diagnostic_report, related_documents), NULL},
+    {"relatedDocuments", GG__OBJECT, GG__OPTIONAL, offsetof(gg_lsp_related_unchanged_document_diagnostic_report, related_documents), NULL},
     {"kind", GG__STR, GG__OPTIONAL, offsetof(gg_lsp_related_unchanged_document_diagnostic_report, kind), NULL},
 };
 const gg_type gg_type_related_unchanged_document_diagnostic_report = {"RelatedUnchangedDocumentDiagnosticReport", sizeof(gg_lsp_related_unchanged_document_diagnostic_report), fields_related_unchanged_document_diagnostic_report, 3};
@@ -296,6 +278,12 @@ static const gg__field fields_inlay_hint_params[] = {
 };
 const gg_type gg_type_inlay_hint_params = {"InlayHintParams", sizeof(gg_lsp_inlay_hint_params), fields_inlay_hint_params, 3};
 
+static const gg__field fields_text_edit[] = {
+    {"range", GG__STRUCT, 0, offsetof(gg_lsp_text_edit, range), &gg_type_range},
+    {"newText", GG__STR, 0, offsetof(gg_lsp_text_edit, new_text), NULL},
+};
+const gg_type gg_type_text_edit = {"TextEdit", sizeof(gg_lsp_text_edit), fields_text_edit, 2};
+
 static const gg__field fields_inlay_hint[] = {
     {"position", GG__STRUCT, 0, offsetof(gg_lsp_inlay_hint, position), &gg_type_position},
     {"label", GG__RAW, 0, offsetof(gg_lsp_inlay_hint, label), NULL},
@@ -314,12 +302,6 @@ static const gg__field fields_publish_diagnostics_params[] = {
     {"version", GG__INT, GG__OPTIONAL, offsetof(gg_lsp_publish_diagnostics_params, version), NULL},
 };
 const gg_type gg_type_publish_diagnostics_params = {"PublishDiagnosticsParams", sizeof(gg_lsp_publish_diagnostics_params), fields_publish_diagnostics_params, 3};
-
-static const gg__field fields_log_message_params[] = {
-    {"type", GG__INT, 0, offsetof(gg_lsp_log_message_params, type), NULL},
-    {"message", GG__STR, 0, offsetof(gg_lsp_log_message_params, message), NULL},
-};
-const gg_type gg_type_log_message_params = {"LogMessageParams", sizeof(gg_lsp_log_message_params), fields_log_message_params, 2};
 
 static const gg__field fields_show_message_params[] = {
     {"type", GG__INT, 0, offsetof(gg_lsp_show_message_params, type), NULL},
@@ -340,7 +322,7 @@ const gg_type gg_type_work_done_progress_create_params = {"WorkDoneProgressCreat
 static const gg__field fields_apply_workspace_edit_params[] = {
     {"edit", GG__STRUCT, 0, offsetof(gg_lsp_apply_workspace_edit_params, edit), &gg_type_workspace_edit},
     {"label", GG__STR, GG__OPTIONAL, offsetof(gg_lsp_apply_workspace_edit_params, label), NULL},
-    {"metadata", GG__RAW, GG__OPTIONAL, offsetof(gg_lsp_apply_workspace_edit_params, metadata), NULL},
+    {"metadata", GG__OBJECT, GG__OPTIONAL, offsetof(gg_lsp_apply_workspace_edit_params, metadata), NULL},
 };
 const gg_type gg_type_apply_workspace_edit_params = {"ApplyWorkspaceEditParams", sizeof(gg_lsp_apply_workspace_edit_params), fields_apply_workspace_edit_params, 3};
 

@@ -175,24 +175,9 @@ typedef struct gg_lsp_code_action_disabled {
     gg_str reason;
 } gg_lsp_code_action_disabled;
 
-typedef struct gg_lsp_optional_versioned_text_document_identifier {
-    gg_str uri; 
-    gg_opt_int version;
-} gg_lsp_optional_versioned_text_document_identifier;
-
-typedef struct gg_lsp_text_edit {
-    gg_lsp_range range; 
-    gg_str new_text;
-} gg_lsp_text_edit;
-
-typedef struct gg_lsp_text_document_edit {
-    gg_lsp_optional_versioned_text_document_identifier text_document; 
-    struct { gg_lsp_text_edit *items; uint32_t len; } edits;
-} gg_lsp_text_document_edit;
-
 typedef struct gg_lsp_workspace_edit {
     json_t *changes; 
-    struct { gg_lsp_text_document_edit *items; uint32_t len; } document_changes; 
+    struct { json_t **items; uint32_t len; } document_changes; 
     json_t *change_annotations;
 } gg_lsp_workspace_edit;
 
@@ -361,6 +346,11 @@ typedef struct gg_lsp_inlay_hint_params {
     gg_opt_token work_done_token;
 } gg_lsp_inlay_hint_params;
 
+typedef struct gg_lsp_text_edit {
+    gg_lsp_range range; 
+    gg_str new_text;
+} gg_lsp_text_edit;
+
 typedef struct gg_lsp_inlay_hint {
     gg_lsp_position position; 
     json_t *label; 
@@ -377,11 +367,6 @@ typedef struct gg_lsp_publish_diagnostics_params {
     struct { gg_lsp_diagnostic *items; uint32_t len; } diagnostics; 
     gg_opt_int version;
 } gg_lsp_publish_diagnostics_params;
-
-typedef struct gg_lsp_log_message_params {
-    int64_t type; 
-    gg_str message;
-} gg_lsp_log_message_params;
 
 typedef struct gg_lsp_show_message_params {
     int64_t type; 
@@ -473,9 +458,6 @@ extern const gg_type gg_type_location;
 extern const gg_type gg_type_diagnostic_related_information;
 extern const gg_type gg_type_diagnostic;
 extern const gg_type gg_type_code_action_disabled;
-extern const gg_type gg_type_optional_versioned_text_document_identifier;
-extern const gg_type gg_type_text_edit;
-extern const gg_type gg_type_text_document_edit;
 extern const gg_type gg_type_workspace_edit;
 extern const gg_type gg_type_command;
 extern const gg_type gg_type_code_action;
@@ -504,9 +486,9 @@ extern const gg_type gg_type_hover_params;
 extern const gg_type gg_type_markup_content;
 extern const gg_type gg_type_hover;
 extern const gg_type gg_type_inlay_hint_params;
+extern const gg_type gg_type_text_edit;
 extern const gg_type gg_type_inlay_hint;
 extern const gg_type gg_type_publish_diagnostics_params;
-extern const gg_type gg_type_log_message_params;
 extern const gg_type gg_type_show_message_params;
 extern const gg_type gg_type_work_done_progress_cancel_params;
 extern const gg_type gg_type_work_done_progress_create_params;

@@ -47,8 +47,8 @@ class Field:
 
     def declaration(self) -> str:
         struct = f"gg_lsp_{snake(self.struct)}" if self.struct else ""
-        single = {"STR": "gg_str ", "RAW": "json_t *", "STRUCT": struct + " ", "TOKEN": "gg_token ", "BOOL": "bool ",
-                  "NUM": "double "}  # fmt: skip
+        single = {"STR": "gg_str ", "RAW": "json_t *", "OBJECT": "json_t *", "STRUCT": struct + " ",
+                  "TOKEN": "gg_token ", "BOOL": "bool ", "NUM": "double "}  # fmt: skip
         if self.is_list:
             item = single.get(self.kind, "int64_t ")
             return f"struct {{ {item}*items; uint32_t len; }} {self.c};"
@@ -135,8 +135,10 @@ class Generator:
         return self.simple(key, parts[0])
 
     def simple(self, key: str, part: Any) -> tuple[str, str | None]:
-        if part is Any or part is object or typing.get_origin(part) in (collections.abc.Mapping, dict):
+        if part is Any or part is object:
             return "RAW", None
+        if typing.get_origin(part) in (collections.abc.Mapping, dict):
+            return "OBJECT", None
         if part is bool:
             return "BOOL", None
         if part is int:
@@ -150,7 +152,7 @@ class Generator:
             return ("STR" if isinstance(next(iter(part)).value, str) else "INT"), None
         if isinstance(part, type) and attrs.has(part):
             if self.types.get(part.__name__) == "raw":
-                return "RAW", None
+                return "OBJECT", None
             self.struct(part.__name__)
             return "STRUCT", part.__name__
         raise GeneratorError(f"overlay.json: nothing is decided about {key}: {part}")

@@ -33,7 +33,7 @@ json_t *gg_status_json(gg_session *session) {
     const gg_method *rows = gg_methods(&count);
     json_t *methods = json_object();
     for (size_t i = 0; i < count; i++)
-        if (rows[i].calls)
+        if (rows[i].calls || rows[i].errors)
             json_object_set_new(methods, rows[i].name,
                                 json_pack("{s:I, s:I, s:I, s:I, s:I}", "calls", (json_int_t)rows[i].calls, "errors",
                                           (json_int_t)rows[i].errors, "canceled", (json_int_t)rows[i].canceled,

@@ -75,7 +75,7 @@ def object_faults(value: Any, wanted: type, at: str) -> list[str]:
     for key, (field, hint) in known.items():
         if key not in value:
             optional = field.default is not attrs.NOTHING
-            found += [] if optional and not must_be_there(field, hint) else [f"{at}.{key} is missing"]
+            found += [] if optional and not must_be_there(wanted, field, hint) else [f"{at}.{key} is missing"]
             continue
         found += faults(value[key], hint, f"{at}.{key}")
         if isinstance(value[key], int) and "uinteger" in getattr(field.validator, "__name__", "") and value[key] < 0:
@@ -83,9 +83,14 @@ def object_faults(value: Any, wanted: type, at: str) -> list[str]:
     return found + [f"{at}: {wanted.__name__} has no {key}" for key in value if key not in known]
 
 
-def must_be_there(field: attrs.Attribute[Any], hint: Any) -> bool:
-    """A default that is no None is a constant of the protocol, as `kind: 'full'`."""
-    return field.default is not None and typing.get_origin(hint) is not typing.Union and field.name != "jsonrpc"
+MAY_BE_LEFT_OUT = ("root_path", "workspace_folders", "active_parameter")  # besides being null
+
+
+def must_be_there(cls: type, field: attrs.Attribute[Any], hint: Any) -> bool:
+    """A default that is no None is a constant of the protocol, as `kind: 'full'`; a special one may be null, as `version`, but is there."""
+    if field.default is None:
+        return types.is_special_property(cls, field.name) and field.name not in MAY_BE_LEFT_OUT
+    return typing.get_origin(hint) is not typing.Union
 
 
 # ---- what a client must have announced -------------------------------------------------------------------------------------
@@ -157,7 +162,16 @@ def unannounced(capabilities: types.ClientCapabilities, method: str, part: Any) 
     return [f"{method}: the client did not announce {path}" for path in wants if not has(path)]
 
 
+def registration_faults(registration: dict[str, Any]) -> list[str]:
+    method, options = registration["method"], registration.get("registerOptions")
+    wanted = types.METHOD_TO_TYPES[method][3]
+    return [] if options is None or wanted is None else faults(options, wanted, f"registration of {method}")
+
+
 # ---- messages --------------------------------------------------------------------------------------------------------------
+
+
+WORK = {"begin": types.WorkDoneProgressBegin, "report": types.WorkDoneProgressReport, "end": types.WorkDoneProgressEnd}
 
 
 class Judge:
@@ -166,17 +180,26 @@ class Judge:
     def __init__(self) -> None:
         self.capabilities: types.ClientCapabilities | None = None
         self.asked: dict[Any, str] = {}
+        self.partial: dict[Any, str] = {}  # tokens of the client, and the methods whose results may come under them
+        self.work: dict[Any, str] = {}  # tokens that the server made, and what came last under them
         self.judged = 0
 
     def sent(self, request: Any, method: str, params: Any) -> None:
         self.asked[request] = method
         if method == "initialize":
             self.capabilities = params.capabilities
+        token = getattr(params, "partial_result_token", None)
+        if token is not None:
+            self.partial[token] = method
 
     def of(self, message: dict[str, Any]) -> list[str]:
         self.judged += 1
+        if message.get("jsonrpc") != "2.0":
+            return [f"no jsonrpc 2.0: {message}"]
         if "method" in message:
             return self._of_theirs(message)
+        if "id" not in message or ("result" in message) == ("error" in message):
+            return [f"no answer with either a result or an error: {message}"]
         method = self.asked.pop(message.get("id"), None)
         if method is None or method.startswith(OWN):
             return []
@@ -198,7 +221,30 @@ class Judge:
         found = object_faults(message, cls, method)
         if types.message_direction(method) == "clientToServer":
             found.append(f"{method} is the client's to send")
+        if not found and method == "window/workDoneProgress/create":
+            self.work[message["params"]["token"]] = "create"
+        if not found and method == "$/progress":
+            found += self._of_progress(message["params"]["token"], message["params"]["value"])
+        if not found and method == "client/registerCapability":
+            found += [f for r in message["params"]["registrations"] for f in registration_faults(r)]
         return found + self._unannounced(method, message.get("params"))
+
+    def _of_progress(self, token: Any, value: Any) -> list[str]:
+        if token in self.partial:
+            method = self.partial[token]
+            if method not in self.asked.values():
+                return [f"a part of the result of {method} after the whole of it"]
+            part = types.WorkspaceDiagnosticReportPartialResult  # of the only method that sends parts
+            return (
+                faults(value, part, f"part of {method}") if method == types.WORKSPACE_DIAGNOSTIC else [f"of {method}"]
+            )
+        kind, last = value.get("kind") if isinstance(value, dict) else None, self.work.get(token)
+        if kind not in WORK:
+            return [f"progress of no kind: {value!r}"]
+        if last != "create" if kind == "begin" else last not in ("begin", "report"):
+            return [f"progress {token!r}: {kind} after {last}"]
+        self.work[token] = kind
+        return object_faults(value, WORK[kind], f"progress {token!r}")
 
     def _unannounced(self, method: str, part: Any) -> list[str]:
         return unannounced(self.capabilities, method, part) if self.capabilities else []

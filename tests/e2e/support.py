@@ -161,6 +161,7 @@ class Client(LanguageClient):
         self.ended = False
         self.lens_refreshes = 0
         self.hint_refreshes = 0
+        self.registrations: list[types.Registration] = []
         self._changed = asyncio.Event()
 
         @self.feature(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
@@ -186,7 +187,7 @@ class Client(LanguageClient):
 
         @self.feature(types.CLIENT_REGISTER_CAPABILITY)
         def _(params: types.RegistrationParams) -> None:
-            pass
+            self.registrations += params.registrations
 
     # -- life
 

@@ -36,12 +36,23 @@ def test_says_who_it_is(raw):
 
 
 def test_nothing_else_is_answered_before(raw):
+    """And nothing else is done: a notification is dropped, an answer is to nobody, and what is no message is refused as ever."""
     server = raw()
     hover = {"textDocument": {"uri": "file:///a.py"}, "position": {"line": 0, "character": 0}}
-    for id, method, params in ((1, "textDocument/hover", hover), (2, "no/such/method", {}), (3, "shutdown", None)):
+    early = [("textDocument/hover", hover), ("no/such/method", {}), ("$/optional", {}), ("shutdown", None)]
+    for id, (method, params) in enumerate(early):
         assert server.request(id, method, params)["error"]["code"] == BEFORE_INITIALIZE
-    server.send(method="textDocument/didOpen", params={})  # a notification is dropped
+    item = {"uri": "file:///a.py", "languageId": "python", "version": 1, "text": "x = 1\n"}
+    server.send(method="textDocument/didOpen", params={})
+    server.send(method="textDocument/didOpen", params={"textDocument": item})
+    server.send(method="initialized", params={})
+    server.send(method="$/cancelRequest", params={"id": 0})
+    server.send(id=1, result=None)
+    server.send_body(b"{")
+    assert server.reply(None)["error"]["code"] == -32700
     assert "result" in server.initialize()
+    assert "error" in server.request(9, "gg/text", {"uri": "file:///a.py"}), "it was opened before initialize"
+    assert not [m for m in server.queue if "id" in m and "method" not in m]
 
 
 def test_only_once(raw):

@@ -157,6 +157,8 @@ static void test_errors_name_the_path(void **state) {
           "\"character\":0}},"
           "\"context\":{\"diagnostics\":[{}]}}",
           "params.context.diagnostics[0].range wants object");
+    wants(&gg_type_initialize_params, "{\"capabilities\":3}", "params.capabilities wants object");
+    wants(&gg_type_initialize_params, "{\"capabilities\":null}", "params.capabilities wants object");
 }
 
 /* What is decoded and encoded again is what was there, but for what we do not know. */
