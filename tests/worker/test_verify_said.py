@@ -115,3 +115,21 @@ def test_an_identifier_stays_one_word(text: str) -> None:
     known = unsteady((f"at {text}: ok\n", f"at {text}0: ok\n"))
     assert known.agree([f"at {text}: ok\n"], ["at other: ok\n"])
     assert not known.agree([f"at {text}: ok\n"], ["at other one: ok\n"])
+
+
+SPARSE = "torch.sparse_coo_tensor([[0, 1]], [1.0, 2.0], (4,)).to_dense()"
+DENSE = "torch.zeros(4).index_put(torch.tensor([[0, 1]]).unbind(), torch.tensor([1.0, 2.0]), accumulate=True)"
+
+
+def sparse_case(always: bool, reason: str) -> Case:
+    head = f"torch.set_warn_always({always})\n\n\n"
+    before, after = (head + F + f"    return h + {made}\n" for made in (SPARSE, DENSE))
+    return Case("sparse", before, after, reason)
+
+
+def test_what_torch_says_once_in_a_process_is_no_call_s_own(worker: Any, tmp_path: Path) -> None:
+    check(worker, tmp_path, sparse_case(False, ""))
+
+
+def test_what_torch_is_told_to_say_each_time_is_compared(worker: Any, tmp_path: Path) -> None:
+    check(worker, tmp_path, sparse_case(True, "printed or logged"))

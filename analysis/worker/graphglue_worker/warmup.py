@@ -6,6 +6,7 @@ import importlib
 import logging
 import os
 import sys
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -95,6 +96,16 @@ def _driver_left_alone() -> Iterator[None]:
         setattr(torch._C, name, ensure)
 
 
+def hear_notices() -> None:
+    """What torch says once per process whatever the program: that it does not check sparse tensors.  Who makes one first hears it, so that it is
+    of no program's own (docs/verification.md); here it is said before any of them runs."""
+    import torch
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.sparse_coo_tensor([[0]], [1.0], (1,))
+
+
 def warm_up() -> None:
     """Run Dynamo once over what models are made of, so that a child finds its caches and imports ready."""
     import torch
@@ -108,6 +119,7 @@ def warm_up() -> None:
             fn, args = rehearsal.call()
             inputs.source_of(type(fn))
             snapshot.take(capture.run_callable(fn, args, {})[0])
+        hear_notices()
     finally:
         logging.disable(logging.NOTSET)
     sys.path_importer_cache.clear()  # a job would mark each of hundreds as out of date

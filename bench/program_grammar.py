@@ -1,0 +1,328 @@
+"""A grammar of programs that break graphs and are hard to mend (random_programs.py)."""
+
+import random
+from typing import Any
+
+# What `fix` is given; `shape` and `values` are varied by the judge.
+MAKE = {
+    "x": ("torch.float32", (4, 5)),
+    "w": ("torch.float32", (4, 5)),
+    "h": ("torch.float16", (4, 5)),
+    "d": ("torch.float64", (4, 5)),
+    "r": ("torch.float32", (5,)),
+    "n": ("torch.int64", (4, 5)),
+    "s": ("torch.float32", ()),
+    "m": ("torch.bool", (4, 5)),
+}
+
+
+CHANGE = "def change(t):\n    t.add_(1)\n"
+MODULE = """class M(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("b", torch.linspace(-2, 2, 20).view(4, 5))
+"""
+
+
+class Grammar:
+    """Writes one function; `rng` decides everything."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self.rng = rng
+        self.names = ["x", "w"]  # float32 [4, 5], certainly bound
+        self.count = 0
+        self.helpers: list[str] = []  # functions that take what `f` takes and return a tensor like x
+
+    def pick(self, *choices: Any) -> Any:
+        return self.rng.choice(choices)
+
+    def value(self, depth: int = 0) -> str:
+        """A float32 tensor of the shape of x."""
+        a = self.pick(*self.names)
+        if depth > 1 or self.rng.random() < 0.25:
+            return a
+        if self.helpers and self.rng.random() < 0.15:
+            return self.call(a)
+        b = self.value(depth + 1)
+        return self.pick(
+            f"{a} + {b}",
+            f"{a} - 1",
+            f"{a} * {self.pick('2', '0.5', '-1.0')}",
+            f"{a} * {b}",
+            f"{a}.abs()",
+            f"{a}.clone()",
+            f"torch.relu({b})",
+            f"{a}.sigmoid()",
+            f"{a} / 2",
+            f"{a} / {b}",
+            f"{a}.sqrt()",
+            f"{a} + r",
+            f"torch.zeros_like({a})",
+            f"{a}.clamp(max=1.0)",
+            f"{a} * s",
+            f"-({b})",
+            f"F.gelu({a})",
+            f"{a}.softmax(-1)",
+            f"{a}.cumsum(0)",
+            f"torch.maximum({a}, {b})" if b.isidentifier() else f"{b}",
+        )
+
+    def other(self) -> str:
+        """A tensor of some other dtype or shape, or a number."""
+        return self.pick("h", "d", "n", "r", "s", "n * 2", "x.sum(0)", "x[0]", "1.0", "0", "h * 2", "k", "x.T", "m")
+
+    def condition(self) -> str:
+        a = self.pick(*self.names)
+        simple = self.pick(
+            f"{a}.sum() > 0",
+            f"{a}.mean() < 0.1",
+            f"({a} > 1).any()",
+            f"{a}.isnan().any()",
+            f"torch.isfinite({a}).all()",
+            f"{a}.max() > {self.pick('1', '2.5', 's')}",
+            "n.sum() % 2 == 0",
+            "m.any()",
+            "m.all()",
+            f"{a}[0, 0] > 0",
+            f"torch.all({a} > -1)",
+            "s > 0",
+            "s",
+            f"{a}.sum().item() > 0",
+            f"torch.equal({a}, w)",
+            "0 < s < 1",
+        )
+        if self.rng.random() < 0.2:
+            return f"{simple} {self.pick('and', 'or')} {self.condition_simple()}"
+        return f"not {simple}" if self.rng.random() < 0.1 and " " not in simple else simple
+
+    def condition_simple(self) -> str:
+        return self.pick("w.sum() > 0", "flag", "k > 2", "m.any()", "(x > 0).all()", "x.shape[0] > 3")
+
+    def fresh(self) -> str:
+        self.count += 1
+        return f"v{self.count}"
+
+    def statement(self, depth: int) -> list[str]:
+        """Lines; may bind names."""
+        kind = self.rng.random()
+        a = self.pick(*self.names)
+        if self.rng.random() < 0.15:
+            return self.alias(a)
+        if kind < 0.20:
+            name = self.pick(self.fresh(), a)
+            line = f"{name} = {self.value()}"
+            self.bind(name)
+            return [line]
+        if kind < 0.28:  # aliases and views
+            name = self.fresh()
+            line = f"{name} = {self.pick(a, f'{a}.view(4, 5)' if a in 'xw' else a, f'{a}.detach()', f'{a}[:]', f'{a}.contiguous()')}"
+            self.bind(name)
+            return [line]
+        if kind < 0.36:
+            return [
+                self.pick(
+                    f"{a} += 1", f"{a}.mul_(2)", f"{a}.add_(r)", f"{a}[0] = 0", f"{a} *= s", f"{a}.clamp_(min=-1)"
+                )
+            ]
+        if kind < 0.62 and depth < 2:
+            return self.branch(depth)
+        if kind < 0.70:
+            return self.scalar(a)
+        if kind < 0.78:
+            return self.mask(a)
+        if kind < 0.84:
+            return [
+                self.pick(
+                    f"assert {self.condition()}",
+                    f"assert ({a} < 1e9).all(), 'large'",
+                    f"print('value', {a}.sum() > 0)",
+                    "print('here', k)",
+                    f"print({a}.shape)",
+                    f"{self.fresh()} = {a}.sum().item()",
+                )
+            ]
+        if kind < 0.90 and depth < 1:
+            return self.loop(depth)
+        if kind < 0.94:
+            name = self.fresh()
+            line = f"{name} = {self.value(1)} if {self.condition()} else {self.pick(self.value(1), self.other())}"
+            return [line]  # its dtype is not known: not bound
+        if kind < 0.97 and depth:
+            return [f"return {self.pick(self.value(), self.other(), a)}"]
+        name = self.fresh()
+        line = f"{name} = math.{self.pick('sqrt', 'exp', 'floor')}({self.pick('s.abs()', 'k', 'x.abs().max()')}) * {a}"
+        self.bind(name)
+        return [line]
+
+    def call(self, a: str) -> str:
+        second = self.pick(*self.names)
+        return f"{self.pick(*self.helpers)}({a}, {second}, h, d, r, n, s, m, flag, k)"
+
+    def change(self, a: str) -> str:
+        """Changes it in place."""
+        return self.pick(
+            f"{a}.add_(1)",
+            f"{a} += 1",
+            f"{a}[0] = 0",
+            f"{a}.view(-1).mul_(2)",
+            f"{a}[1:].zero_()",
+            f"torch.relu_({a})",
+            f"torch.add({a}, 1, out={a})",
+            f"change({a})",
+            f"F.relu({a}, inplace=True)",
+        )
+
+    def alias(self, a: str) -> list[str]:
+        """A branch with an arm that is a tensor that others hold, and a change of one of them behind it."""
+        name = self.pick(self.fresh(), self.pick(*self.names))
+        held = self.pick(
+            a, a, f"{a}.view(4, 5)", f"{a}[:]", f"kept{self.count}[0]", self.call(a) if self.helpers else a
+        )
+        lines = [f"kept{self.count} = [{a}, {self.pick(*self.names)}]"] if held.startswith("kept") else []
+        arms = [f"    {name} = {held}", f"    {name} = {self.value()}"]
+        self.rng.shuffle(arms)
+        if name in self.names and self.rng.random() < 0.4:
+            lines += [f"if {self.condition()}:", arms[0]]
+        elif self.rng.random() < 0.5:
+            lines += [f"if {self.condition()}:", arms[0], "else:", arms[1]]
+        else:
+            yes, no = (arm.partition(" = ")[2] for arm in arms)
+            lines.append(f"{name} = {yes} if {self.condition()} else {no}")
+        changed = self.pick(a, name, name, *self.names)
+        if self.rng.random() < 0.45:
+            lines.append(self.change(changed))
+        self.bind(name)
+        return lines
+
+    def bind(self, name: str) -> None:
+        if name not in self.names:
+            self.names.append(name)
+
+    def block(self, depth: int, most: int = 2) -> list[str]:
+        known = list(self.names)
+        lines = [line for _ in range(self.rng.randint(1, most)) for line in self.statement(depth)]
+        self.names = known  # what a block binds may not be bound
+        return [f"    {line}" for line in lines]
+
+    def branch(self, depth: int) -> list[str]:
+        shape = self.rng.random()
+        condition = self.condition()
+        if shape < 0.45:
+            name = self.pick(self.fresh(), self.pick(*self.names))
+            same = self.rng.random() < 0.75
+            yes, no = self.value(), self.value() if same else self.other()
+            if self.rng.random() < 0.3:
+                second = self.fresh()
+                lines = [
+                    f"if {condition}:",
+                    f"    {name} = {yes}",
+                    f"    {second} = {self.value()}",
+                    "else:",
+                    f"    {name} = {no}",
+                    f"    {second} = {self.value()}",
+                ]
+                self.bind(second)
+            else:
+                lines = [f"if {condition}:", f"    {name} = {yes}", "else:", f"    {name} = {no}"]
+            if same:
+                self.bind(name)
+            elif name in self.names and len(self.names) > 2:
+                self.names.remove(name)
+            return lines
+        if shape < 0.7:
+            name = self.pick(*self.names)
+            return [f"if {condition}:", f"    {name} {self.pick('=', '=', '=', '+=', '*=')} {self.value()}"]
+        if shape < 0.8:
+            return [f"if {condition}:", f"    return {self.value()}"]
+        if shape < 0.86:
+            return [f"if {condition}:", "    raise ValueError('bad')"]
+        lines = [f"if {condition}:", *self.block(depth + 1)]
+        if self.rng.random() < 0.5:
+            lines += [self.pick("else:", f"elif {self.condition()}:"), *self.block(depth + 1)]
+        return lines
+
+    def scalar(self, a: str) -> list[str]:
+        name = self.fresh()
+        source = self.pick(f"{a}.sum()", f"{a}.max()", "s", "n.sum()", "m.sum()", f"{a}[0, 0]", "h.sum()")
+        taken = self.pick(f"{source}.item()", f"float({source})", f"int({source})", f"{source}.item() * 2 + 1")
+        self.bind(result := self.fresh())
+        return [f"{name} = {taken}", f"{result} = {self.pick(*self.names[:2])} {self.pick('*', '+', '-', '/')} {name}"]
+
+    def mask(self, a: str) -> list[str]:
+        condition = self.pick("m", f"{a} > 0", f"{a}.isnan()", "n > 1")
+        result = self.fresh()
+        line = self.pick(
+            f"{a}[{condition}] = {self.pick('0', '1.5', 's')}",
+            f"{a}[{condition}] = {a}[{condition}] * 2",
+            f"{a}[{condition}] *= 2",
+            f"{result} = {a}[{condition}].sum()",
+            f"{result} = {a}[{condition}].mean()",
+            f"{result} = {a} + ({condition}).nonzero().shape[0]",
+            f"{result} = {a}.masked_fill({condition}, 0.0)",
+            f"{result} = [v * 2 for v in r.tolist()]",
+            f"{result} = torch.tensor([s.item(), r[0].item()])",
+        )
+        if line.startswith(f"{result} = {a} +") or "masked_fill" in line:
+            self.bind(result)
+        return [line]
+
+    def loop(self, depth: int) -> list[str]:
+        index = self.pick("i", "j")
+        head = self.pick(f"for {index} in range(3):", f"for {index} in range(x.shape[0]):", f"for {index} in (0, 1):")
+        if self.rng.random() < 0.4:
+            name = self.pick(*self.names)
+            return [
+                head,
+                f"    if {self.condition()}:",
+                f"        {self.pick('break', f'{name} = {name} * 0.5', 'continue')}",
+                f"    {name} = {name} + {index}",
+            ]
+        return [head, *self.block(depth + 1)]
+
+    def sparse(self) -> list[str]:
+        """A sparse tensor made dense at once: indices that are not there would be an error in torch, or worse."""
+        size, count = (4, 5), self.rng.randint(1, 3)
+        places = [[self.rng.randrange(n) for n in size] for _ in range(count)]
+        indices = str([[place[d] for place in places] for d in range(len(size))])
+        numbers = str([self.pick(1, 2, -3) for _ in range(count)])
+        if self.rng.random() < 0.7:
+            numbers = str([self.pick(1.5, -0.0, 3e8, -2.0) for _ in range(count)])
+        values = self.pick(
+            numbers, f"torch.tensor({numbers})", f"torch.tensor({numbers}, dtype=torch.float16)", f"r[:{count}]"
+        )
+        name, lines = self.fresh(), []
+        if self.rng.random() < 0.3:
+            lines.append(f"i{name} = torch.tensor({indices})")
+            indices = f"i{name}"
+        made = f"torch.sparse_coo_tensor({indices}, {values}, {size}){self.pick('', '', '.coalesce()')}"
+        return [*lines, f"{name} = {made}.to_dense()"]
+
+    def helper(self) -> str:
+        """Returns a tensor like x: often one that it was given."""
+        lines = [line for _ in range(self.rng.randint(0, 1)) for line in self.statement(1)]
+        if self.rng.random() < 0.5:
+            lines += [f"if {self.condition()}:", f"    return {self.value()}", f"return {self.pick(*self.names)}"]
+        else:
+            name = self.pick(*self.names)
+            lines += [f"if {self.condition()}:", f"    {name} = {self.value()}", f"return {name}"]
+        return "\n".join(f"    {line}" for line in lines)
+
+    def function(self) -> str:
+        """Of the whole program, whose entry is `f`."""
+        given, texts = f"{', '.join(MAKE)}, flag, k", [CHANGE]
+        for name in self.rng.choice([(), (), ("g1",), ("g1", "g2")]):
+            texts.append(f"def {name}({given}):\n{self.helper()}\n")
+            self.names, self.helpers = ["x", "w"], [*self.helpers, name]
+        module = self.rng.random() < 0.25
+        if module:
+            self.names.append("self.b")
+        lines = [line for _ in range(self.rng.randint(2, 5)) for line in self.statement(0)]
+        bound = self.rng.sample(self.names, min(len(self.names), 3))
+        if self.rng.random() < 0.1:
+            lines += self.sparse()
+            bound.append(f"v{self.count}")
+        lines.append(f"return {', '.join(bound)}")
+        body = "\n".join(f"{'    ' * (1 + module)}{line}" for line in lines)
+        if not module:
+            return "\n\n".join([*texts, f"def f({given}):\n{body}\n"])
+        return "\n\n".join([*texts, f"{MODULE}\n    def forward(self, {given}):\n{body}\n", "f = M()\n"])
