@@ -14,6 +14,7 @@ typedef struct gg_capture {
     char *path;
     gg_noted_list changes; /* since text */
     json_t *entries;       /* finished ones */
+    json_t *reads;         /* gg_document's */
     json_t *partial;       /* {"name":…, "breaks":[…]} of the one that runs; NULL */
     char *failure;
     gg_span failed; /* where in the text */
@@ -49,6 +50,7 @@ static void free_capture(gg_capture *c) {
     gg_list_clear(&c->changes);
     json_decref(c->entries);
     json_decref(c->partial);
+    json_decref(c->reads);
     gg_free(c->failure);
     gg_free(c->path);
     gg_free(c);
@@ -179,6 +181,9 @@ static void on_grouped(void *data) {
     bool once_more = false;
     if (document) {
         log_end(c, document->findings);
+        json_decref(document->reads);
+        document->reads = c->reads;
+        c->reads = NULL;
         document->capture = NULL;
         once_more = document->capture_again;
         document->capture_again = false;
@@ -223,8 +228,22 @@ static void on_break(gg_capture *c, const json_t *frame) {
     start_grouping(c);
 }
 
+static void keep_reads(gg_capture *c, const json_t *reads) {
+    if (!json_is_array(reads)) return;
+    c->reads = json_object();
+    size_t i;
+    json_t *one;
+    json_array_foreach(reads, i, one) {
+        const char *file = json_string_value(json_object_get(one, "file")),
+                   *origin = json_string_value(json_object_get(one, "origin"));
+        if (file && origin && strcmp(origin, "workspace") == 0 && strcmp(file, c->path) != 0)
+            json_object_set_new(c->reads, file, json_true());
+    }
+}
+
 static void on_frame(void *data, const char *op, const json_t *frame) {
     gg_capture *c = data;
+    if (c->reads == NULL) keep_reads(c, json_object_get(frame, "reads")); /* of `stored` or of `done` */
     if (strcmp(op, "stored") == 0) {
         gg_workspace_use_registry(c->workspace, json_string_value(json_object_get(frame, "registry")), NULL,
                                   json_string_value(json_object_get(frame, "torch")));
@@ -356,5 +375,25 @@ void gg_captures_wanted(gg_session *session) {
         if (d->capture || !d->capture_again) continue;
         d->capture_again = false;
         gg_capture_start(d);
+    }
+}
+
+/* Its text is what was captured: of another one, nothing is run before it is saved. */
+static bool is_as_captured(gg_document *document) {
+    return document->findings &&
+           gg_str_equal(gg_text_bytes(document->findings->text), gg_text_bytes(gg_document_text(document)));
+}
+
+void gg_captures_outdated(gg_session *session, json_t *changed) {
+    for (size_t i = 0; i < session->documents.len; i++) {
+        gg_document *d = session->documents.items[i];
+        const char *path;
+        json_t *value;
+        if (d->reads == NULL || gg_options_of(d)->run == GG_RUN_MANUAL || !is_as_captured(d)) continue;
+        json_object_foreach(changed, path, value) {
+            if (json_object_get(d->reads, path) == NULL) continue;
+            gg_capture_start(d);
+            break;
+        }
     }
 }

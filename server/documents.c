@@ -64,6 +64,12 @@ static void take_whole(gg_document *document, gg_str text) {
     document->revision = ++document->session->revisions;
 }
 
+bool gg_path_is_open(const gg_session *session, const char *path) {
+    for (size_t i = 0; i < session->documents.len; i++)
+        if (session->documents.items[i]->path && strcmp(session->documents.items[i]->path, path) == 0) return true;
+    return false;
+}
+
 bool gg_document_can_run(const gg_document *document) {
     return document->path && document->python && !document->lost;
 }
@@ -101,6 +107,7 @@ void gg_document_close(gg_document *document) {
     gg__predictions_clear(document);
     gg_draft_free(document->draft);
     gg_text_unref(&document->text);
+    json_decref(document->reads);
     gg_free(document->uri);
     gg_free(document->path);
     gg_free(document);

@@ -83,14 +83,16 @@ typedef struct gg_document {
     gg_predictor *predictor; /* the job has it while there is one */
     uint64_t predicted_revision;
     uint64_t pulled_revision; /* the client was last told of this text */
-    bool fresh;               /* the next capture is to run, whatever is stored */
-    bool capture_again;       /* when the one that runs, or the question for settings, is done */
+    json_t *reads;      /* {path: true}: other files of the workspace that the last capture read; NULL: not known */
+    bool fresh;         /* the next capture is to run, whatever is stored */
+    bool capture_again; /* when the one that runs, or the question for settings, is done */
 } gg_document;
 
 gg_document *gg_document_find(gg_session *session, gg_str uri); /* settled; NULL when it is not open */
 gg_document *gg_document_peek(gg_session *session, gg_str uri); /* as it is */
 gg_text *gg_document_text(gg_document *document);               /* borrowed */
 bool gg_document_can_run(const gg_document *document);          /* a Python file whose text is known */
+bool gg_path_is_open(const gg_session *session, const char *path);
 /* Never NULL; opened twice, the newest wins. A text that cannot be held gives a lost document, and the user is told. */
 gg_document *gg_document_open(gg_session *session, gg_str uri, gg_str language, int64_t version, gg_str text);
 void gg_document_close(gg_document *document);

@@ -155,6 +155,7 @@ json_t *gg_cache_find(const gg_cache_key *key) {
     if (identity && strcmp(identity, key->identity) == 0 && file && strcmp(file, key->file) == 0 &&
         still_as_it_was(key, json_object_get(record, "reads")))
         result = json_incref(json_object_get(record, "result"));
+    if (result) json_object_set(result, "reads", json_object_get(record, "reads"));
     json_decref(record);
     return result;
 }

@@ -24,7 +24,7 @@ typedef struct gg_cache_key {
  * for modules.  The caller frees. */
 char *gg_cache_identity(const char *python, const char *support);
 
-/* The stored result (new reference), or NULL. */
+/* The stored result (new reference), with what it depends on as `reads`; or NULL. */
 json_t *gg_cache_find(const gg_cache_key *key);
 
 /* Stores `result`, which depends on `reads` (the worker's `done.reads`).  `started_ns`: wall clock when the capture began; a file changed since

@@ -206,6 +206,8 @@ void gg_progress_close_all(gg_session *session);
 void gg_capture_start(gg_document *document);
 void gg_capture_cancel(gg_document *document);
 void gg_captures_wanted(gg_session *session); /* starts those that waited */
+/* Files are other ones on disk, {path: true}: what was captured with them is captured again. */
+void gg_captures_outdated(gg_session *session, json_t *changed);
 
 typedef struct gg_glue_result {
     int error;           /* 0, or GG_ESTALE / GG_ECANCELED / GG_EFAILED / … */

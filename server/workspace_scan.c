@@ -236,12 +236,6 @@ static void keep(gg_session *session, const gg_scanned_file *file) {
     if (other) k->id = ++session->revisions;
 }
 
-static bool is_open(const gg_session *session, const char *path) {
-    for (size_t i = 0; i < session->documents.len; i++)
-        if (session->documents.items[i]->path && strcmp(session->documents.items[i]->path, path) == 0) return true;
-    return false;
-}
-
 static void next_file(scan *s);
 
 static void on_read(void *data) {
@@ -255,7 +249,7 @@ static void on_read(void *data) {
         json_decref(s->file.items);
     }
     const gg_scanned_file *k = kept(s->session, path);
-    if (k && s->call && whole && !s->unreadable && !is_open(s->session, path)) {
+    if (k && s->call && whole && !s->unreadable && !gg_path_is_open(s->session, path)) {
         char *uri = gg_path_to_uri(path);
         report(s, uri, k->id, json_incref(k->items), json_null());
         gg_free(uri);
@@ -264,7 +258,7 @@ static void on_read(void *data) {
 }
 
 static void next_file(scan *s) {
-    while (s->next < s->files.len && is_open(s->session, s->files.items[s->next])) s->next++;
+    while (s->next < s->files.len && gg_path_is_open(s->session, s->files.items[s->next])) s->next++;
     if (s->call == NULL || s->next == s->files.len) {
         finish(s);
         return;

@@ -16,7 +16,9 @@ from typing import Any
 
 import attrs
 from lsprotocol import types
+from lsprotocol.converters import get_converter
 
+CONVERTER = get_converter()
 OWN = ("graphglue/", "gg/")  # methods that the protocol leaves to servers
 
 # ---- shapes ----------------------------------------------------------------------------------------------------------------
@@ -185,11 +187,16 @@ class Judge:
         self.judged = 0
 
     def sent(self, request: Any, method: str, params: Any) -> None:
+        """`params`: as JSON or as lsprotocol's object; they may be wrong."""
         self.asked[request] = method
+        raw = params if isinstance(params, dict) else {}
         if method == "initialize":
-            self.capabilities = params.capabilities
-        token = getattr(params, "partial_result_token", None)
-        if token is not None:
+            said = raw.get("capabilities")
+            readable = isinstance(said, dict)
+            self.capabilities = CONVERTER.structure(said, types.ClientCapabilities) if readable else None
+            self.capabilities = getattr(params, "capabilities", self.capabilities)
+        token = getattr(params, "partial_result_token", raw.get("partialResultToken"))
+        if isinstance(token, int | str):
             self.partial[token] = method
 
     def of(self, message: dict[str, Any]) -> list[str]:

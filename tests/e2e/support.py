@@ -22,7 +22,6 @@ from typing import Any, Union
 
 import conformance
 from lsprotocol import types
-from lsprotocol.converters import get_converter
 from places import edits_of, overlap, position, splice
 from pygls.protocol import default_converter
 from pytest_lsp import LanguageClient
@@ -31,7 +30,7 @@ from pytest_lsp.protocol import LanguageClientProtocol
 
 ROOT = Path(__file__).resolve().parents[2]
 DEADLINE = 120.0  # seconds: torch is imported under load, on two cores
-CONVERTER = get_converter()
+CONVERTER = conformance.CONVERTER
 
 
 def find_server() -> str:
@@ -481,6 +480,8 @@ class Raw:
     mark: str
     received: bytes = b""
     queue: list[dict[str, Any]] = dataclasses.field(default_factory=list)
+    judge: conformance.Judge = dataclasses.field(default_factory=conformance.Judge)
+    faults: list[str] = dataclasses.field(default_factory=list)
 
     @classmethod
     def start(cls, *arguments: str, env: dict[str, str] | None = None, cwd: Path | None = None) -> Raw:
@@ -500,6 +501,8 @@ class Raw:
         self.send_bytes(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
 
     def send(self, **message: Any) -> None:
+        if "method" in message and isinstance(message.get("id"), int | str):
+            self.judge.sent(message["id"], message["method"], message.get("params"))
         self.send_body(json.dumps({"jsonrpc": "2.0", **message}).encode())
 
     def read(self, seconds: float = 30) -> dict[str, Any]:
@@ -512,7 +515,9 @@ class Raw:
                 length = int(re.fullmatch(rb"(?i)content-length: *(\d+)(\r\n.*)?", head, re.S).group(1))  # type: ignore[union-attr]
                 if len(rest) >= length:
                     self.received = rest[length:]
-                    return json.loads(rest[:length])
+                    message = json.loads(rest[:length])
+                    self.faults += self.judge.of(message)
+                    return message
             ready, _, _ = select.select([self.process.stdout], [], [], max(0.0, end - time.monotonic()))
             assert ready, f"no message within {seconds} s; have {self.received[:200]!r}"
             chunk = os.read(self.process.stdout.fileno(), 1 << 16)
@@ -563,3 +568,4 @@ class Raw:
             stream.close()  # type: ignore[union-attr]
         self.process.wait(20)
         assert_clean_end(self.mark, stderr)
+        assert not self.faults, self.faults

@@ -1,5 +1,6 @@
 """workspace/didChangeWatchedFiles: files that came, changed and went behind the editor's back."""
 
+import programs
 from lsprotocol import types
 from test_predictions import NET, PRINT, open_net, predicted
 from test_workspace_diagnostic import by_name, ids, pull
@@ -83,3 +84,54 @@ async def test_names_that_are_no_files(start):
     events = [types.FileEvent(uri=u, type=CHANGED) for u in ("", "untitled:1", "file://", "file:///%00", "git:/a.py")]
     client.workspace_did_change_watched_files(types.DidChangeWatchedFilesParams(changes=events))
     await client.sync()
+
+
+QUIET = "def twice(x):\n    return x * 2\n"
+LOUD = "def twice(x):\n    print(x)\n    return x * 2\n"
+MODEL = """import torch
+from layers import twice
+
+with open("runs", "a") as runs:
+    runs.write("x")
+
+
+def scale(x):
+    return twice(x) + 1
+"""
+
+
+async def test_what_an_open_file_imports(start):
+    """A capture says what is so on disk; what it did not read, and what is being edited, is nobody's business."""
+    client = await start(trusted=True, watch=True)
+    client.write("layers.py", LOUD)
+    client.write("other.py", QUIET)
+
+    def runs():
+        return len((client.workspace / "runs").read_text())
+
+    async def changed(text, *others):
+        client.write("layers.py", text)
+        await say(client, CHANGED, "layers.py", *others)
+        return [d.code for d in client.diagnostics[uri] if d.code]
+
+    uri = client.open("model.py", MODEL + programs.INPUTS)
+    await client.sync()
+    ran = runs()
+    client.close(uri)
+    client.open("model.py", MODEL + programs.INPUTS)
+    await client.sync()
+    assert [d.code for d in client.diagnostics[uri] if d.code] == ["GB0059"] and runs() == ran, "it was stored"
+    assert await changed(QUIET, "other.py", "runs") == []
+    ran = runs()
+    await say(client, CHANGED, "other.py", "model.py")
+    client.open("layers.py", QUIET)
+    await say(client, CHANGED, "layers.py")
+    client.close(client.uri("layers.py"))
+    client.replace(uri, "twice(x) + 1", "twice(x) + (")
+    await changed(LOUD)
+    assert runs() == ran
+    client.replace(uri, "twice(x) + (", "twice(x) + 1")
+    (client.workspace / "layers.py").unlink()
+    await say(client, DELETED, "layers.py")
+    (failed,) = [d for d in client.diagnostics[uri] if d.severity is types.DiagnosticSeverity.Error]
+    assert "layers" in failed.message
