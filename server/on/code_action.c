@@ -24,6 +24,7 @@ typedef struct lookup {
     gg_findings *findings; /* NULL: none */
     gg_arena *arena;
     gg_safety max_safety;
+    bool fix_all; /* is asked for, too */
     size_t sites[MAX_SITES], site_count;
     gg_span spans[MAX_SITES];
     const gg_rule *offers[MAX_SITES][MAX_OFFERS];
@@ -112,6 +113,36 @@ static void release(lookup *l) {
     gg_free(l);
 }
 
+/* Asked for by name only: a client that runs it on save does so. */
+static bool wants_fix_all(const gg_lsp_code_action_context *context) {
+    static const char *const kinds[] = {"source", "source.fixAll", "source.fixAll.graphglue"};
+    for (uint32_t i = 0; context->only.items && i < context->only.len; i++)
+        for (size_t j = 0; j < GG_COUNT(kinds); j++)
+            if (gg_str_is(context->only.items[i], kinds[j])) return true;
+    return false;
+}
+
+/* Offered where something breaks that settings let be seen; whether it can be mended is found out when it is chosen. */
+static void add_fix_all(json_t *actions, const gg_document *document) {
+    const gg_session *session = document->session;
+    bool breaks = false;
+    for (size_t i = 0; session->settings.trusted && document->findings && i < document->findings->sites.len; i++)
+        breaks = breaks || (document->findings->local[i] && !document->marks[i].gone &&
+                            gg_level_of_site(document, i) != GG_LEVEL_OFF);
+    if (!breaks || !GG_HAS(session, ACTION_LITERALS)) return;
+    json_t *data = gg_fix_all_offer(document);
+    const char *title = "Glue all graphs of this file", *kind = "source.fixAll.graphglue";
+    bool resolves = GG_HAS(session, ACTION_RESOLVE) && GG_HAS(session, ACTION_DATA);
+    json_t *action = json_pack("{s:s, s:s}", "title", title, "kind", kind);
+    if (resolves)
+        json_object_set_new(action, "data", data);
+    else
+        json_object_set_new(
+            action, "command",
+            json_pack("{s:s, s:s, s:[o]}", "title", title, "command", "graphglue.glueAll", "arguments", data));
+    json_array_append_new(actions, action);
+}
+
 static void on_looked_up(void *data) {
     lookup *l = data;
     gg_document *document = gg_document_find(l->session, gg_str_from(l->uri));
@@ -135,6 +166,7 @@ static void on_looked_up(void *data) {
         }
         gg_model_who_clear(&model);
         for (size_t i = 0; i < l->ignorable_count; i++) add_ignore(actions, l, document, &l->ignorables[i]);
+        if (l->fix_all) add_fix_all(actions, document);
         gg_call_reply_take(l->call, actions);
     }
     release(l);
@@ -144,31 +176,6 @@ static void on_cancel(gg_call *call) {
     lookup *l = call->work;
     l->call = NULL;
     atomic_store(&l->canceled, true);
-}
-
-/* Asked for by name only: a client that runs it on save does so. */
-static bool wants_fix_all(const gg_lsp_code_action_context *context) {
-    static const char *const kinds[] = {"source", "source.fixAll", "source.fixAll.graphglue"};
-    for (uint32_t i = 0; context->only.items && i < context->only.len; i++)
-        for (size_t j = 0; j < GG_COUNT(kinds); j++)
-            if (gg_str_is(context->only.items[i], kinds[j])) return true;
-    return false;
-}
-
-/* Offered where something breaks that settings let be seen; whether it can be mended is found out when it is chosen. */
-static json_t *fix_all(const gg_document *document) {
-    const gg_session *session = document->session;
-    bool breaks = false;
-    for (size_t i = 0; session->settings.trusted && document->findings && i < document->findings->sites.len; i++)
-        breaks = breaks || (document->findings->local[i] && !document->marks[i].gone &&
-                            gg_level_of_site(document, i) != GG_LEVEL_OFF);
-    if (!breaks || !GG_HAS(session, ACTION_LITERALS)) return json_array();
-    json_t *data = gg_fix_all_offer(document);
-    const char *title = "Glue all graphs of this file", *kind = "source.fixAll.graphglue";
-    if (GG_HAS(session, ACTION_RESOLVE) && GG_HAS(session, ACTION_DATA))
-        return json_pack("[{s:s, s:s, s:o}]", "title", title, "kind", kind, "data", data);
-    return json_pack("[{s:s, s:s, s:{s:s, s:s, s:[o]}}]", "title", title, "kind", kind, "command", "title", title,
-                     "command", "graphglue.glueAll", "arguments", data);
 }
 
 static bool wants_quickfix(const gg_lsp_code_action_context *context) {
@@ -211,13 +218,10 @@ static void choose_predictions(lookup *l, const gg_document *document, gg_span r
 GG_HANDLER(gg_on_code_action) {
     const gg_lsp_code_action_params *p = params;
     gg_document *document = gg_document_find(session, p->text_document.uri);
+    bool all = wants_fix_all(&p->context), quick = wants_quickfix(&p->context);
     if (document == NULL || !document->python || document->lost || gg_document_is_excluded(document) ||
-        !(wants_quickfix(&p->context) || wants_fix_all(&p->context))) {
+        !(quick || all)) {
         gg_call_reply_take(call, json_array());
-        return;
-    }
-    if (!wants_quickfix(&p->context)) { /* a client that asks for both is given the quick fixes */
-        gg_call_reply_take(call, fix_all(document));
         return;
     }
     lookup *l = gg_calloc(1, sizeof(lookup));
@@ -227,15 +231,18 @@ GG_HANDLER(gg_on_code_action) {
                   .arena = gg_arena_new(),
                   .findings = session->settings.trusted ? gg_findings_ref(document->findings) : NULL,
                   .max_safety = gg_options_of(document)->max_safety,
+                  .fix_all = all,
                   .revision = document->revision,
                   .generation = document->findings_generation};
     l->parse = gg_parse_input_of(document, &l->canceled);
     gg_span range = gg_span_of(session, document->text, &p->range);
-    if (l->findings) choose_sites(l, document, range);
-    choose_predictions(l, document, range);
-    if (l->site_count + l->ignorable_count == 0) {
+    if (quick && l->findings) choose_sites(l, document, range);
+    if (quick) choose_predictions(l, document, range);
+    if (l->site_count + l->ignorable_count == 0) { /* nothing to look up */
+        json_t *actions = json_array();
         release(l);
-        gg_call_reply_take(call, json_array());
+        if (all) add_fix_all(actions, document);
+        gg_call_reply_take(call, actions);
         return;
     }
     call->work = l;

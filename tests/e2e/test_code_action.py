@@ -60,6 +60,17 @@ async def test_only_other_kinds(start):
     assert await client.repairs(uri, found.range, only=[types.CodeActionKind.QuickFix])
 
 
+async def test_both_kinds_at_once(start):
+    client = await start(trusted=True)
+    uri, found = await broken(client)
+    both = [types.CodeActionKind.QuickFix, types.CodeActionKind.SourceFixAll]
+    offered = [a.kind for a in await client.repairs(uri, found.range, only=both)]
+    assert offered[0] == types.CodeActionKind.QuickFix and offered.count("source.fixAll.graphglue") == 1
+    top = types.Range(types.Position(0, 0), types.Position(0, 0))
+    assert "source.fixAll.graphglue" in [a.kind for a in await client.repairs(uri, top, only=both)]
+    assert "source.fixAll.graphglue" not in [a.kind for a in await client.repairs(uri, found.range)], "by name only"
+
+
 async def test_nothing_offered_elsewhere(start):
     client = await start(trusted=True)
     uri, _ = await broken(client)
