@@ -17,8 +17,8 @@
     X(GG_ESERVERCANCELED, -32802, "canceled by the server")  \
     X(GG_ESTALE, -32801, "content modified")                 \
     X(GG_ECANCELED, -32800, "canceled")                      \
-    X(GG_ETOOBIG, -32603, "over the size limit")             \
-    X(GG_EIO, -32603, "input/output error")                  \
+    X(GG_ETOOBIG, -32803, "over the size limit")             \
+    X(GG_EIO, -32803, "input/output error")                  \
     X(GG_ENOTFOUND, -32803, "not found")                     \
     X(GG_EFRAME, -32700, "malformed frame")                  \
     X(GG_ESYNTAX, -32803, "syntax error")                    \

@@ -43,10 +43,11 @@ class Talk:
         document = {"uri": self.uri, "version": self.version}
         self.say(method="textDocument/didChange", params={"textDocument": document, "contentChanges": [{"text": text}]})
 
-    def actions(self, id):
+    def actions(self, id, **tokens):
         where = position(NET, NET.index("print"), "utf-16")
         point = {"line": where.line, "character": where.character}
-        self.ask(id, "textDocument/codeAction", range={"start": point, "end": point}, context={"diagnostics": []})
+        where = {"start": point, "end": point}
+        self.ask(id, "textDocument/codeAction", range=where, context={"diagnostics": []}, **tokens)
 
     def write(self):
         self.server.send_bytes(self.out)
@@ -126,6 +127,24 @@ def test_an_edit_of_another_document_is_no_reason(raw, tmp_path):
         talk.actions(i)
         talk.say(method="textDocument/didOpen", params={"textDocument": {**other, "version": i}})
     assert all(len(a["result"]) == 1 for (a,) in talk.answers().values())
+
+
+def test_tokens_for_what_comes_whole(raw, tmp_path):
+    """A client may always send them: it gets the same answer, and nothing under them (conformance.py)."""
+    pull = {"workspace": {"diagnostics": {"refreshSupport": True}}, "diagnostic": {}}
+    talk, tokens = Talk(raw, tmp_path, **pull), {"partialResultToken": "part", "workDoneToken": 7}
+    here = {"line": 5, "character": 10}
+    everywhere = {"start": {"line": 0, "character": 0}, "end": {"line": 99, "character": 0}}
+    for id, more in (("plain", {}), ("tokens", tokens)):
+        talk.actions(f"action {id}", **more)
+        talk.ask(f"pull {id}", "textDocument/diagnostic", **more)
+        talk.ask(f"hover {id}", "textDocument/hover", position=here, **more)
+        talk.ask(f"hint {id}", "textDocument/inlayHint", range=everywhere, **more)
+        talk.ask(f"lens {id}", "textDocument/codeLens", **more)
+    found = {id: answer["result"] for id, (answer,) in talk.answers().items()}
+    for kind in ("action", "pull", "hover", "hint", "lens"):
+        assert found[f"{kind} tokens"] == found[f"{kind} plain"]
+    assert found["action plain"] and found["pull plain"]["items"] and found["hover plain"]
 
 
 def test_a_document_that_is_closed_under_a_request(raw, tmp_path):

@@ -1,6 +1,7 @@
-"""client/registerCapability: what is asked for of a client that says it can be, and nothing of one that does not."""
+"""client/registerCapability: what is asked for of a client that says it can be, and nothing of one that does not; and answers of any shape."""
 
 import pytest
+import shapes
 import support
 from lsprotocol import types
 
@@ -41,3 +42,21 @@ def test_a_client_that_refuses(raw):
         assert asked["method"] == method
         server.send(id=asked["id"], error={"code": -32601, "message": f"no {method}"})
     assert server.request(1, "gg/sync")["result"] is None
+
+
+def test_answers_of_any_shape(raw):
+    """Settings that are none change nothing, whatever comes in their place."""
+    server = raw()
+    server.initialize(capabilities={"workspace": {"configuration": True}})
+    first = server.read()
+    server.send(id=first["id"], result=[{"capture": {"run": "manual"}}])
+    setting = [{}], [None], [[]], [{"capture": 7, "unheardOf": {}}], [{"worker": 7}], [{}, {}]
+    for answer in (*shapes.KINDS, *setting):
+        server.send(method="workspace/didChangeConfiguration", params={"settings": None})
+        asked = server.read()
+        while asked.get("method") != "workspace/configuration":
+            asked = server.read()
+        server.send(id=str(asked["id"]), result=[{"maxSafety": 7}])  # of nobody: the number is awaited
+        server.send(id=asked["id"], result=answer)
+        server.send(id=asked["id"], result=answer)
+    assert server.request("done", "gg/sync")["result"] is None

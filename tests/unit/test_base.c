@@ -85,6 +85,12 @@ static void test_errors_have_codes_and_words(void **state) {
     gg_error err = {0};
     assert_int_equal(gg_error_rpc_code(GG_EPARAMS), -32602);
     assert_int_equal(gg_error_rpc_code(12345), -32603);
+#define RPC(name, rpc, text) rpc,
+    static const int codes[] = {GG_ERROR_MAP(RPC)};
+#undef RPC
+    int internal = 0; /* what a person, a file or a limit is to blame for is no defect of ours */
+    for (size_t i = 0; i < GG_COUNT(codes); i++) internal += codes[i] == -32603;
+    assert_int_equal(internal, 1);
     assert_string_equal(gg_error_text(GG_ECANCELED), "canceled");
     char longer[3000];
     memset(longer, 'x', sizeof(longer));
