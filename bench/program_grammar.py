@@ -295,6 +295,8 @@ class Grammar:
             lines.append(f"i{name} = torch.tensor({indices})")
             indices = f"i{name}"
         made = f"torch.sparse_coo_tensor({indices}, {values}, {size}){self.pick('', '', '.coalesce()')}"
+        if self.rng.random() < 0.3:
+            return [*lines, f"s{name} = {made}", *self.scalar("x"), f"{name} = s{name}.to_dense()"]
         return [*lines, f"{name} = {made}.to_dense()"]
 
     def helper(self) -> str:
@@ -320,7 +322,7 @@ class Grammar:
         bound = self.rng.sample(self.names, min(len(self.names), 3))
         if self.rng.random() < 0.1:
             lines += self.sparse()
-            bound.append(f"v{self.count}")
+            bound.append(lines[-1].partition(" ")[0])
         lines.append(f"return {', '.join(bound)}")
         body = "\n".join(f"{'    ' * (1 + module)}{line}" for line in lines)
         if not module:

@@ -10,6 +10,8 @@ enum { MOST_VALUES = 128 };
 
 typedef struct sparse {
     TSNode whole; /* with `.to_dense()` */
+    TSNode later; /* `s.to_dense()`, of the name that the sparse tensor has; else null */
+    TSNode name;  /* … */
     TSNode indices, values, size;
     TSNode rows, numbers; /* lists as they are written; numbers: null for a tensor of the module's */
     TSNode made;          /* `torch.tensor(numbers, …)`; null where it is a list */
@@ -36,15 +38,20 @@ static bool count_use(TSNode node, void *data) {
     return true;
 }
 
+/* Is the name a local one that is bound once and used once? */
+static bool is_used_once(const gg_rule_input *in, TSNode name) {
+    uses u = {.tree = in->tree, .name = gg__text(in->tree, name)};
+    TSNode function = gg__function(name);
+    gg__visit(function, count_use, &u);
+    return gg_node_is(function, "function_definition") && u.count == 2 && !u.watched;
+}
+
 /* The expression itself, or what a name was bound to that nothing else uses. */
 static TSNode written(const gg_rule_input *in, TSNode node) {
-    uses u = {.tree = in->tree, .name = gg__text(in->tree, node)};
     node = gg__strip_parentheses(node);
     if (!gg_node_is(node, "identifier")) return node;
-    TSNode function = gg__function(node), value = gg__value_at(in->tree, node, u.name);
-    gg__visit(function, count_use, &u);
-    bool local = gg_node_is(function, "function_definition") && u.count == 2 && !u.watched;
-    return local ? gg__strip_parentheses(value) : (TSNode){0};
+    if (!is_used_once(in, node)) return (TSNode){0};
+    return gg__strip_parentheses(gg__value_at(in->tree, node, gg__text(in->tree, node)));
 }
 
 static bool is_display(TSNode node) {
@@ -157,6 +164,54 @@ static TSNode method_on(const gg_tree *tree, TSNode node, const char *name) {
     return called && gg__child_count(gg__field(call, "arguments")) == 0 ? call : (TSNode){0};
 }
 
+/* `coalesce()` may lie between: no two indices are the same. */
+static TSNode made_dense(const gg_tree *tree, TSNode node) {
+    TSNode coalesced = method_on(tree, node, "coalesce");
+    return method_on(tree, ts_node_is_null(coalesced) ? node : coalesced, "to_dense");
+}
+
+typedef struct find_use {
+    const gg_tree *tree;
+    TSNode bound, found;
+} find_use;
+
+static bool is_no_use(TSNode node, void *data) {
+    find_use *f = data;
+    if (!gg_node_is(node, "identifier") || gg__is_member_name(node) || ts_node_eq(node, f->bound) ||
+        !gg_str_equal(gg__text(f->tree, node), gg__text(f->tree, f->bound)))
+        return true;
+    f->found = node;
+    return false;
+}
+
+/* May the expression be evaluated more than once where its statement runs once? */
+static bool is_repeated(TSNode node, TSNode statement) {
+    static const char *const kinds[] = {"lambda", "list_comprehension", "set_comprehension", "dictionary_comprehension",
+                                        "generator_expression"};
+    bool repeated = gg_node_is(statement, "for_statement") || gg_node_is(statement, "while_statement");
+    for (TSNode at = node; !repeated && !ts_node_eq(at, statement); at = gg__parent(at))
+        for (size_t i = 0; i < GG_COUNT(kinds); i++) repeated = repeated || gg_node_is(at, kinds[i]);
+    return repeated;
+}
+
+/* `s = torch.sparse_coo_tensor(…)` whose one use, behind it in the same block, is `s.to_dense()`. */
+static void find_later(const gg_rule_input *in, TSNode made, sparse *s) {
+    TSNode assignment = gg__parent(made), statement = gg__parent(assignment);
+    find_use f = {.tree = in->tree, .bound = gg__field(assignment, "left")};
+    if (!gg_node_is(assignment, "assignment") || !gg_node_is(statement, "expression_statement") ||
+        !gg_node_is(f.bound, "identifier") || !is_used_once(in, f.bound) ||
+        gg__visit(gg__function(made), is_no_use, &f))
+        return;
+    s->whole = made;
+    s->name = f.found;
+    s->later = made_dense(in->tree, f.found);
+    TSNode use = gg__statement(f.found);
+    bool behind = ts_node_start_byte(use) > ts_node_start_byte(statement) &&
+                  ts_node_eq(gg__parent(use), gg__parent(statement)) && !is_repeated(f.found, use);
+    if (!behind || ts_node_is_null(s->later) || gg__has_comment(in->tree, gg_node_span(s->later)))
+        s->whole = (TSNode){0};
+}
+
 static bool find(const gg_rule_input *in, sparse *s) {
     TSNode at = gg_node_at(in->tree, in->span), given[3];
     while (!ts_node_is_null(at) && !gg_node_is(at, "call")) at = gg__parent(at);
@@ -164,8 +219,8 @@ static bool find(const gg_rule_input *in, sparse *s) {
     if (in->site->first == NULL || !gg_node_is(arguments, "argument_list") ||
         !gg__refers_to(in->tree, gg__field(at, "function"), "torch.sparse_coo_tensor"))
         return false;
-    TSNode coalesced = method_on(in->tree, at, "coalesce"); /* no two indices are the same */
-    *s = (sparse){.whole = method_on(in->tree, ts_node_is_null(coalesced) ? at : coalesced, "to_dense")};
+    *s = (sparse){.whole = made_dense(in->tree, at)};
+    if (ts_node_is_null(s->whole)) find_later(in, at, s);
     gg__inference inference = {in, 0};
     gg__call call = {.node = at, .arguments = arguments};
     if (ts_node_is_null(s->whole) ||
@@ -174,8 +229,10 @@ static bool find(const gg_rule_input *in, sparse *s) {
     s->indices = given[0];
     s->values = given[1];
     s->size = given[2];
-    return read_sizes(in, s) && read_indices(in, s) && are_distinct(in, s) && read_values(in, s) &&
-           !gg__has_comment(in->tree, gg_node_span(s->whole)) && gg__can_name(in->tree, at, "torch");
+    if (!read_sizes(in, s) || !read_indices(in, s) || !are_distinct(in, s) || !read_values(in, s)) return false;
+    bool held = ts_node_is_null(s->numbers); /* what an object holds may change until it is made dense */
+    return !(held && !ts_node_is_null(s->later)) && !gg__has_comment(in->tree, gg_node_span(s->whole)) &&
+           gg__can_name(in->tree, at, "torch");
 }
 
 static bool check(const gg_rule_input *in, gg_rule_match *out) {
@@ -215,6 +272,7 @@ static int edit(const gg_rule_input *in, const gg_rule_match *match, gg_arena *a
     gg_edits_add(out, gg_node_span(match->node),
                  gg_arena_printf(arena, "%.*s.index_put(%.*s.unbind(), %.*s, accumulate=True)", GG_STR_ARG(zeros),
                                  GG_STR_ARG(indices), GG_STR_ARG(values)));
+    if (!ts_node_is_null(s.later)) gg_edits_add(out, gg_node_span(s.later), gg__text(tree, s.name));
     return 0;
 }
 
