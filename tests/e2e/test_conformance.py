@@ -66,6 +66,76 @@ def test_methods_that_are_not_the_servers() -> None:
     assert Judge().of({"jsonrpc": "2.0", "method": "textDocument/sing", "params": {}})
 
 
+def asking(method: str, params: dict[str, Any] | None = None) -> Judge:
+    judge = Judge()
+    judge.sent(7, method, params)
+    return judge
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [{"result": None, "error": {"code": 1, "message": "m"}}, {}, {"error": {"code": "1", "message": "m"}}],
+)
+def test_answers_that_are_none(answer: dict[str, Any]) -> None:
+    (found,) = asking("shutdown").of({"jsonrpc": "2.0", "id": 7, **answer})
+    assert "either a result or an error" in found or "error of shutdown.code is no integer" in found
+    (found,) = asking("shutdown").of({"id": 7, "result": None})
+    assert "no jsonrpc" in found
+
+
+def test_what_may_be_null_must_be_there() -> None:
+    report = {"uri": "file:///a.py", "kind": "full", "items": []}
+    (found,) = asking("workspace/diagnostic").of({"jsonrpc": "2.0", "id": 7, "result": {"items": [report]}})
+    assert "version is missing" in found
+    whole = {"items": [{**report, "version": None}]}
+    assert asking("workspace/diagnostic").of({"jsonrpc": "2.0", "id": 7, "result": whole}) == []
+
+
+def progress(token: Any, value: Any) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "method": "$/progress", "params": {"token": token, "value": value}}
+
+
+BEGIN, REPORT, END = {"kind": "begin", "title": "t"}, {"kind": "report"}, {"kind": "end"}
+
+
+@pytest.mark.parametrize(
+    "values, fault",
+    [
+        ([BEGIN, REPORT, REPORT, END], None),
+        ([REPORT], "report after create"),
+        ([BEGIN, BEGIN], "begin after begin"),
+        ([BEGIN, END, REPORT], "report after end"),
+        ([{"kind": "begin"}], "title is missing"),
+        ([{"items": []}], "of no kind"),
+    ],
+)
+def test_progress(values: list[dict[str, Any]], fault: str | None) -> None:
+    judge = Judge()
+    create = {"jsonrpc": "2.0", "id": 1, "method": "window/workDoneProgress/create", "params": {"token": 3}}
+    assert judge.of(create) == []
+    found = [f for value in values for f in judge.of(progress(3, value))]
+    assert len(found) == bool(fault) and (fault or "") in "".join(found)
+    (found,) = judge.of(progress(4, BEGIN))
+    assert "begin after None" in found, "nobody made this token"
+
+
+def test_partial_results() -> None:
+    judge = asking("workspace/diagnostic", {"previousResultIds": [], "partialResultToken": "p"})
+    assert judge.of(progress("p", {"items": []})) == []
+    assert any("uri is missing" in f for f in judge.of(progress("p", {"items": [{}]})))
+    assert judge.of({"jsonrpc": "2.0", "id": 7, "result": {"items": []}}) == []
+    (found,) = judge.of(progress("p", {"items": []}))
+    assert "after the whole" in found
+    (found,) = asking("textDocument/codeLens", {"partialResultToken": "p"}).of(progress("p", []))
+    assert "textDocument/codeLens" in found
+
+
+def test_registrations() -> None:
+    one = {"id": "1", "method": "workspace/didChangeWatchedFiles", "registerOptions": {"watchers": [{"glob": "*.py"}]}}
+    message = {"jsonrpc": "2.0", "id": 1, "method": "client/registerCapability", "params": {"registrations": [one]}}
+    assert any("globPattern is missing" in f for f in Judge().of(message))
+
+
 async def test_each_message_of_a_session_is_judged(start: Start) -> None:
     client = await start()
     assert client.judge.judged == 1  # the answer to initialize
