@@ -5,11 +5,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+void gg_out_of_memory(void) {
+    fputs("graphglue: out of memory\n", stderr);
+    abort();
+}
+
 static void *checked(void *ptr) {
-    if (ptr == NULL) {
-        fputs("graphglue: out of memory\n", stderr);
-        abort();
-    }
+    if (ptr == NULL) gg_out_of_memory();
     return ptr;
 }
 

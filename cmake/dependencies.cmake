@@ -42,9 +42,9 @@ set(GG_TREE_SITTER_LIB ${GG_TREE_SITTER_DIR}/vendor/tree-sitter/lib)
 add_library(tree_sitter STATIC
   ${GG_TREE_SITTER_LIB}/src/lib.c
   ${GG_TREE_SITTER_PYTHON_DIR}/src/parser.c
-  ${GG_TREE_SITTER_PYTHON_DIR}/src/scanner.c)
+  ${CMAKE_CURRENT_LIST_DIR}/python_scanner.c)
 target_include_directories(tree_sitter SYSTEM PUBLIC ${GG_TREE_SITTER_LIB}/include)
-target_include_directories(tree_sitter SYSTEM PRIVATE ${GG_TREE_SITTER_LIB}/src ${GG_TREE_SITTER_PYTHON_DIR}/src)
+target_include_directories(tree_sitter SYSTEM PRIVATE ${GG_TREE_SITTER_PYTHON_DIR}/src ${GG_TREE_SITTER_LIB}/src)
 target_compile_options(tree_sitter PRIVATE -w)
 # Its reference counts are changed atomically but read plainly, which ThreadSanitizer reports; ours are watched.
 target_compile_options(tree_sitter PRIVATE -fno-sanitize=thread)

@@ -120,6 +120,7 @@ gg_str gg__newline(const gg_tree *tree) {
 }
 
 bool gg__visit(TSNode node, gg__visitor visit, void *data) {
+    if (ts_node_is_null(node)) return true;
     TSTreeCursor cursor = ts_tree_cursor_new(node);
     bool going = true;
     for (bool more = true; more;) {

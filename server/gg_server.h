@@ -12,6 +12,9 @@ typedef struct gg_server_settings {
     uint32_t parent_pid; /* exit when this process ends; 0: the parent at start */
 } gg_server_settings;
 
+/* Allocations of the libraries we use fail as ours do, in words.  Before anything else is done. */
+void gg_memory_or_abort(void);
+
 /* Speaks LSP on stdin/stdout until exit.  Returns the process's exit status (0 after shutdown + exit, else 1). */
 int gg_server_run(const gg_server_settings *settings);
 

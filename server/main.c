@@ -64,6 +64,7 @@ static void hold_standard_descriptors(void) {
 int main(int argc, char **argv) {
     gg_server_settings settings = {0};
     bool stdio = false;
+    gg_memory_or_abort();
     hold_standard_descriptors();
     signal(SIGPIPE, SIG_IGN); /* a reader that went away is an error of the write */
     if (getenv("GRAPHGLUE_LOG")) (void)set_level(getenv("GRAPHGLUE_LOG"));

@@ -110,7 +110,9 @@ void gg_progress_close_all(gg_session *session) { /* whoever began one ends it; 
     for (size_t i = 0; i < session->progresses.len; i++) {
         gg_progress *p = session->progresses.items[i];
         uv_timer_stop(&p->timer);
-        if (p->state == SHOWN) send_value(p, "end", NULL, NULL);
-        if (p->state != CREATING) p->state = WAITING;
+        if (p->state != SHOWN)
+            continue; /* one that has ended, and waits for the client's answer, is released by that */
+        send_value(p, "end", NULL, NULL);
+        p->state = WAITING;
     }
 }

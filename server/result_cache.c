@@ -182,11 +182,7 @@ void gg_cache_store(const gg_cache_key *key, const json_t *result, const json_t 
     char *text = known && record ? json_dumps(record, JSON_COMPACT) : NULL;
     json_decref(record);
     char path[PATH_MAX];
-    if (text && strlen(text) <= MAX_RECORD_BYTES && record_path(key, path, sizeof(path)) &&
-        gg_state_folder_make(key->workspace, "cache/captures")) {
-        gg_state_file_replace(path, gg_str_from(text), 0600, false);
-        *strrchr(path, '/') = '\0';
-        gg_state_folder_trim(path, MAX_RECORDS);
-    }
+    if (text && strlen(text) <= MAX_RECORD_BYTES && record_path(key, path, sizeof(path)))
+        gg_state_record_keep(key->workspace, "cache/captures", path, gg_str_from(text), MAX_RECORDS);
     free(text);
 }

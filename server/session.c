@@ -278,7 +278,7 @@ int gg_server_run(const gg_server_settings *settings) {
         M_MXFAST,
         0); /* what jobs free is else put together by whoever next needs much memory: the loop, for 70 ms after a large tree */
 #endif
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* they watch malloc's */
+#if !GG_SANITIZED /* it watches malloc's */
     gg_trees_in_slabs();
 #endif
     session.parent_pid = getppid();

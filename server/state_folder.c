@@ -11,19 +11,38 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+static bool too_long(void) {
+    errno = ENAMETOOLONG;
+    return false;
+}
+
+static bool write_all(int fd, gg_str bytes) {
+    for (size_t at = 0; at < bytes.len;) {
+        ssize_t n = write(fd, bytes.ptr + at, bytes.len - at);
+        if (n < 0 && errno == EINTR) continue;
+        if (n == 0) errno = EIO;
+        if (n <= 0) return false;
+        at += (size_t)n;
+    }
+    return true;
+}
+
 bool gg_state_folder_ignore(const char *folder) {
     char path[PATH_MAX];
-    if (snprintf(path, sizeof(path), "%s/.gitignore", folder) >= (int)sizeof(path)) return false;
+    if (snprintf(path, sizeof(path), "%s/.gitignore", folder) >= (int)sizeof(path)) return too_long();
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd < 0) return errno == EEXIST;
-    bool written = write(fd, "*\n", 2) == 2;
-    return close(fd) == 0 && written;
+    int error = write_all(fd, GG_STR("*\n")) ? 0 : errno;
+    if (close(fd) != 0 && error == 0) error = errno;
+    if (error) unlink(path); /* an empty one would keep nothing out, and be taken for a good one the next time */
+    errno = error;
+    return error == 0;
 }
 
 bool gg_state_folder_make(const char *root, const char *below) {
     char path[PATH_MAX];
     int length = snprintf(path, sizeof(path), "%s/.graphglue", root);
-    if (length + strlen(below) + 2 > sizeof(path)) return false;
+    if (length + strlen(below) + 2 > sizeof(path)) return too_long();
     if ((mkdir(path, 0777) != 0 && errno != EEXIST) || !gg_state_folder_ignore(path)) return false;
     for (const char *at = below; *at;) {
         size_t part = strcspn(at, "/");
@@ -40,13 +59,7 @@ int gg_state_file_replace(const char *path, gg_str bytes, unsigned mode, bool sy
         return ENAMETOOLONG;
     int fd = mkostemp(temporary, O_CLOEXEC);
     if (fd < 0) return errno;
-    bool written = fchmod(fd, mode) == 0;
-    for (size_t at = 0; written && at < bytes.len;) {
-        ssize_t n = write(fd, bytes.ptr + at, bytes.len - at);
-        written = n > 0;
-        at += written ? (size_t)n : 0;
-    }
-    int error = written && (!synced || fsync(fd) == 0) ? 0 : errno ? errno : EIO;
+    int error = fchmod(fd, mode) == 0 && write_all(fd, bytes) && (!synced || fsync(fd) == 0) ? 0 : errno;
     if (close(fd) != 0 && error == 0) error = errno;
     if (error == 0 && rename(temporary, path) != 0) error = errno;
     if (error) unlink(temporary);
@@ -85,4 +98,13 @@ void gg_state_folder_trim(const char *folder, size_t max) {
             if (snprintf(path, sizeof(path), "%s/%s", folder, records.items[i].name) < (int)sizeof(path)) unlink(path);
     }
     gg_list_clear(&records);
+}
+
+void gg_state_record_keep(const char *root, const char *below, const char *path, gg_str bytes, size_t max) {
+    char folder[PATH_MAX];
+    int error = gg_state_folder_make(root, below) ? gg_state_file_replace(path, bytes, 0600, false) : errno;
+    bool full = error == ENOSPC || error == EDQUOT || error == EFBIG || error == EIO; /* else: not to be written to */
+    if (error) gg_log(full ? GG_LOG_WARNING : GG_LOG_INFO, "%s could not be kept: %s", path, strerror(error));
+    if (snprintf(folder, sizeof(folder), "%s/.graphglue/%s", root, below) < (int)sizeof(folder))
+        gg_state_folder_trim(folder, max);
 }

@@ -6,12 +6,15 @@
 
 /* Writes the .gitignore that keeps `folder`, a .graphglue/, out of version control, if there is none.  false: it cannot. */
 bool gg_state_folder_ignore(const char *folder);
-/* Makes <root>/.graphglue/<below> and what is above it; `below` may be "".  false: it cannot. */
+/* Makes <root>/.graphglue/<below> and what is above it; `below` may be "".  false: it cannot, and errno says why. */
 bool gg_state_folder_make(const char *root, const char *below);
 /* Writes a file in one step, so that nobody reads half of it: 0, or an errno value, and what was there stays.  `synced`: it returns when the disk
  * has it; what is only kept for later need not wait for that. */
 int gg_state_file_replace(const char *path, gg_str bytes, unsigned mode, bool synced);
 /* Removes a quarter of the .json files of `folder`, those that changed least recently, once there are more than `max`. */
 void gg_state_folder_trim(const char *folder, size_t max);
+/* A record at `path`, which lies in <root>/.graphglue/<below>, beside at most `max` others.  One that cannot be kept is not there the next time, and
+ * is logged. */
+void gg_state_record_keep(const char *root, const char *below, const char *path, gg_str bytes, size_t max);
 
 #endif

@@ -4,6 +4,7 @@
 #define TOML_ENABLE_FORMATTERS 0
 #define TOML_UNDEF_MACROS      0
 #include <cmath>
+#include <new>
 #include <string>
 #include <string_view>
 #include <toml++/toml.h>
@@ -11,6 +12,9 @@
 extern "C" {
 #include "server/toml.h"
 }
+
+/* Built without exceptions, so that nobody could catch it. */
+[[maybe_unused]] static const std::new_handler before = std::set_new_handler(gg_out_of_memory);
 
 static json_t *text_of(std::string_view text) {
     return json_stringn(text.data(), text.size());

@@ -9,7 +9,7 @@
 #include "server/session.h"
 
 /* Instrumented code is about three times as slow. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if GG_SANITIZED
 enum { STALL_MS = 60 };
 #else
 enum { STALL_MS = 20 };

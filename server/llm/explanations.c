@@ -50,13 +50,11 @@ bool gg_explanation_find(gg_str *out, const gg_explained_by *by, const gg_tree *
 
 void gg_explanation_keep(const gg_explained_by *by, const gg_tree *tree, const gg_site *site, gg_str text) {
     char path[PATH_MAX];
-    if (!path_of(path, by, tree, site) || !gg_state_folder_make(by->root, FOLDER)) return;
+    if (!path_of(path, by, tree, site)) return;
     json_t *record = json_pack("{s:s, s:s%, s:s%}", "model", by->model, "id", site->id.ptr, site->id.len, "explanation",
                                text.ptr, text.len);
     char *bytes = record ? json_dumps(record, JSON_COMPACT) : NULL;
-    if (bytes) gg_state_file_replace(path, gg_str_from(bytes), 0600, false);
-    *strrchr(path, '/') = '\0';
-    gg_state_folder_trim(path, MAX_RECORDS);
+    if (bytes) gg_state_record_keep(by->root, FOLDER, path, gg_str_from(bytes), MAX_RECORDS);
     free(bytes);
     json_decref(record);
 }

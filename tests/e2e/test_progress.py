@@ -1,5 +1,8 @@
 """$/progress: what takes longer is shown from begin to end; a client without it is left alone."""
 
+import sys
+import textwrap
+
 import programs
 from lsprotocol import types
 from test_execute_command import execute
@@ -31,3 +34,38 @@ async def test_a_verification_tells_what_holds_before_the_edit_comes(start):
     await client.until("workspace/applyEdit", lambda: client.applied)
     said = [getattr(report, "message", None) for reports in client.progress_reports.values() for report in reports]
     assert "holds on 8 input sets; comparing gradients and other sizes" in said
+
+
+NEVER_DONE = """
+    import json, os, struct
+    def say(op, **values):
+        body = json.dumps({"op": op, **values}).encode()
+        os.write(3, struct.pack(">I", len(body)) + body)
+    say("hello", protocol=1, version="3.11.7")
+    say("ready", torch="2.13.0")
+    while head := os.read(3, 4):
+        request = json.loads(os.read(3, struct.unpack(">I", head)[0]))
+        if request["op"] == "cancel":
+            say("done", id=request["id"], status="canceled")
+"""
+
+
+def test_an_end_before_the_client_agreed_to_show_it(raw, tmp_path):
+    """What was to be shown is over, the client has not answered yet, and shuts the server down: that leaves clean."""
+    worker = tmp_path / "worker"
+    worker.write_text(f"#!{sys.executable} -SE\n{textwrap.dedent(NEVER_DONE)}")
+    worker.chmod(0o755)
+    server = raw(env={"GRAPHGLUE_WORKER": str(worker)})
+    options = {"trusted": True, "python": sys.executable}
+    server.initialize(capabilities={"window": {"workDoneProgress": True}}, initializationOptions=options)
+    document = {"textDocument": {"uri": (tmp_path / "model.py").as_uri()}}
+    item = {**document["textDocument"], "languageId": "python", "version": 1, "text": programs.BRANCH}
+    server.send(method="textDocument/didOpen", params={"textDocument": item})
+    server.send(method="textDocument/didSave", params=document)
+    while server.read().get("method") != "window/workDoneProgress/create":
+        pass
+    server.send(method="textDocument/didClose", params=document)
+    server.request("quiet", "gg/sync")
+    assert server.request("bye", "shutdown")["result"] is None
+    server.send(method="exit")
+    assert server.wait() == 0

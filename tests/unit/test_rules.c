@@ -16,87 +16,21 @@
 #include <cmocka.h>
 
 #include "repair/gg_repair.h"
+#include "tests/rule_fixture.h"
 
 typedef struct fixture {
     gg_arena *arena;
     gg_text *text;
     gg_tree *tree;
-    gg_break record;
-    gg_site site;
-    bool copies;
+    rule_fixture said;
 } fixture;
-
-static gg_fact read_fact(gg_arena *arena, gg_str word) {
-    gg_fact fact = {.kind = GG_VALUE_TENSOR, .device = GG_STR("cpu")};
-    size_t equals = gg_str_find(word, GG_STR("="), 0), bracket = gg_str_find(word, GG_STR("["), 0);
-    assert_true(equals != SIZE_MAX);
-    if (gg_str_ends_with(word, GG_STR("/strided"))) {
-        fact.layout = GG_LAYOUT_STRIDED;
-        word = gg_str_slice(word, 0, word.len - (sizeof("/strided") - 1));
-    }
-    fact.name = gg_str_slice(word, 0, equals);
-    if (bracket == SIZE_MAX) {
-        size_t colon = gg_str_find(word, GG_STR(":"), equals);
-        gg_str kind = gg_str_slice(word, equals + 1, colon == SIZE_MAX ? word.len : colon);
-        gg_str said = colon == SIZE_MAX ? GG_STR_NULL : gg_str_slice(word, colon + 1, word.len);
-        if (gg_str_is(kind, "other")) {
-            fact.kind = GG_VALUE_OTHER;
-            fact.type = said;
-            return fact;
-        }
-        fact.has_number = said.len != 0;
-        fact.number = said.len ? strtod(gg_arena_z(arena, said), NULL) : 0;
-        bool known = gg_str_is(kind, "int") || gg_str_is(kind, "float") || gg_str_is(kind, "bool");
-        if (!known) fail_msg("no such fact: %.*s", GG_STR_ARG(word));
-        fact.kind = gg_str_is(kind, "int") ? GG_VALUE_INT : gg_str_is(kind, "float") ? GG_VALUE_FLOAT : GG_VALUE_BOOL;
-        return fact;
-    }
-    fact.dtype = gg_arena_printf(arena, "torch.%.*s", GG_STR_ARG(gg_str_slice(word, equals + 1, bracket)));
-    int64_t *shape = GG_ARENA_ARRAY(arena, int64_t, 8);
-    gg_str sizes = gg_str_slice(word, bracket + 1, word.len - 1);
-    for (size_t at = 0; at < sizes.len;) {
-        size_t comma = gg_str_find(sizes, GG_STR(","), at);
-        if (comma == SIZE_MAX) comma = sizes.len;
-        shape[fact.rank++] = strtol(gg_arena_z(arena, gg_str_slice(sizes, at, comma)), NULL, 10);
-        at = comma + 1;
-    }
-    fact.shape = shape;
-    return fact;
-}
-
-static void read_facts(fixture *f, gg_str line) {
-    f->record.facts = GG_ARENA_ARRAY(f->arena, gg_fact, 16);
-    for (size_t at = sizeof("# facts:") - 1; at < line.len;) {
-        size_t end = gg_str_find(line, GG_STR(" "), at);
-        if (end == SIZE_MAX) end = line.len;
-        gg_str word = gg_str_trim(gg_str_slice(line, at, end));
-        if (word.len) f->record.facts[f->record.fact_count++] = read_fact(f->arena, word);
-        at = end + 1;
-    }
-}
 
 static void open_fixture(fixture *f, gg_text *text) {
     gg_error err = {0};
     *f = (fixture){.arena = gg_arena_new(), .text = text};
     assert_int_equal(gg_tree_parse(&f->tree, text, NULL, NULL, 0, NULL, &err), 0);
-    gg_str first = gg_text_line(text, 0), bytes = gg_text_bytes(text);
-    assert_true(gg_str_starts_with(first, GG_STR("# site: ")));
-    size_t bar = gg_str_find(first, GG_STR(" | "), 0);
-    assert_true(bar != SIZE_MAX);
-    gg_str id = gg_str_slice(first, sizeof("# site: ") - 1, bar), code = gg_str_slice(first, bar + 3, first.len);
-    uint32_t line = 1;
-    for (gg_str at; gg_str_starts_with(at = gg_text_line(text, line), GG_STR("# ")); line++) {
-        if (gg_str_starts_with(at, GG_STR("# facts:"))) read_facts(f, at);
-        if (gg_str_is(at, "# copies")) f->copies = true;
-        if (gg_str_starts_with(at, GG_STR("# context: "))) f->record.context = gg_str_slice(at, 11, at.len);
-        for (size_t i = 0; gg_str_starts_with(at, GG_STR("# device: ")) && i < f->record.fact_count; i++)
-            f->record.facts[i].device = gg_str_slice(at, 10, at.len);
-    }
-    size_t start = gg_str_find(bytes, code, gg_text_line_start(text, line));
-    f->record.id = f->site.id = id;
-    f->site.first = &f->record;
-    f->site.in_workspace = true;
-    if (start != SIZE_MAX) f->site.span = (gg_span){(uint32_t)start, (uint32_t)(start + code.len)};
+    rule_fixture_read(&f->said, f->arena, text);
+    if (f->said.wrong) fail_msg("%s:\n%s", f->said.wrong, gg_text_bytes(text).ptr);
 }
 
 static void close_fixture(fixture *f) {
@@ -125,8 +59,8 @@ static void run_untouched(const gg_rule *rule, const char *folder, const char *n
     fixture f;
     gg_rule_match match;
     open_fixture(&f, read_file(folder, name));
-    gg_rule_input in = {f.tree, &f.site, f.site.span};
-    if (f.site.span.end == 0) failed(folder, name, "the site is not in the program");
+    gg_rule_input in = {f.tree, &f.said.site, f.said.site.span};
+    if (f.said.site.span.end == 0) failed(folder, name, "the site is not in the program");
     if (gg_tree_has_error(f.tree)) failed(folder, name, "this is no Python");
     if (rule->check(&in, &match)) failed(folder, name, "the rule must not offer anything");
     close_fixture(&f);
@@ -140,13 +74,13 @@ static void run_expected(const gg_rule *rule, const char *folder, const char *na
     gg_text *result = NULL, *expected = NULL;
     gg_rule_match match;
     open_fixture(&f, read_file(folder, name));
-    gg_rule_input in = {f.tree, &f.site, f.site.span};
+    gg_rule_input in = {f.tree, &f.said.site, f.said.site.span};
     snprintf(expected_name, sizeof(expected_name), "%.*s.expected.py", (int)(strlen(name) - 3), name);
     if (gg_repair_edits(rule, &in, f.arena, &edits, &err) != 0) {
         failed(folder, name, err.message);
         goto cleanup;
     }
-    if (edits.copies != f.copies)
+    if (edits.copies != f.said.copies)
         failed(folder, name, edits.copies ? "it says that it copies" : "it does not say that it copies");
     assert_int_equal(gg_edits_apply(&result, f.text, &edits, &err), 0);
     expected = read_file(folder, expected_name);
@@ -154,8 +88,8 @@ static void run_expected(const gg_rule *rule, const char *folder, const char *na
         failed(folder, name, gg_arena_z(f.arena, gg_arena_printf(f.arena, "gives:\n%s", gg_text_bytes(result).ptr)));
     open_fixture(&again, result); /* takes it */
     if (gg_tree_has_error(again.tree)) failed(folder, name, "the result is no Python");
-    gg_rule_input in_again = {again.tree, &again.site, again.site.span};
-    if (again.site.span.end && rule->check(&in_again, &match) &&
+    gg_rule_input in_again = {again.tree, &again.said.site, again.said.site.span};
+    if (again.said.site.span.end && rule->check(&in_again, &match) &&
         gg_repair_edits(rule, &in_again, again.arena, &more, &err) == 0)
         failed(folder, name, "the rule offers the same again");
     close_fixture(&again);
@@ -223,7 +157,7 @@ static void test_max_safety_bounds_the_offers(void **state) {
     const gg_rule *offers[8];
     snprintf(folder, sizeof(folder), "%s/tests/fixtures/repair/GG001", GG_SOURCE_DIR);
     open_fixture(&f, read_file(folder, "print.py"));
-    gg_rule_input in = {f.tree, &f.site, f.site.span};
+    gg_rule_input in = {f.tree, &f.said.site, f.said.site.span};
     assert_int_equal(gg_repair_offers(&in, GG_SAFETY_EXACT, offers, 8), 0);
     assert_int_equal(gg_repair_offers(&in, GG_SAFETY_EFFECTS, offers, 8), 1);
     assert_string_equal(offers[0]->code, "GG001");
