@@ -222,7 +222,8 @@ static bool merge(gg__select *s, gg__arm *arm, gg__test *test, TSNode node, gg__
     if (gg_str_equal(a.text, b.text) && a.meta.sort != GG__UNKNOWN) return bind(arm, a);
     if (!gg__same_tensor(a.meta, b.meta) || !gg__selectable(s, a.meta) || !gg__selectable(s, b.meta))
         return bind(arm, lost);
-    if (!(a.reads & b.reads) && gg__sizes_may_differ(s->in, s->statement, a.meta)) return bind(arm, lost);
+    if (!(a.reads & b.reads) && (s->unseen || gg__sizes_may_differ(s->in, s->statement, a.meta)))
+        return bind(arm, lost);
     bool others = !a.meta.fresh && !b.meta.fresh && !ts_node_is_null(a.from) && !ts_node_is_null(b.from);
     if (others && gg__may_be_one(s->in, s->statement, a.from, b.from)) return bind(arm, lost);
     gg__binding out = {.name = name, .text = gg__where(s, *test, a.text, b.text), .meta = a.meta, .pending = true};

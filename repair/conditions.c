@@ -314,7 +314,8 @@ static bool split(gg__select *s, TSNode condition, bool either, gg_str *flags, g
     *flags = GG_STR_NULL;
     for (size_t i = 0; i < count; i++) {
         gg__test one;
-        gg__sort sort = gg__infer(s->in, operands[i]).sort;
+        gg__meta m = gg__infer(s->in, operands[i]);
+        gg__sort sort = m.sort;
         reached = reached || ts_node_end_byte(operands[i]) > at.start;
         if (!reached) {
             if (sort == GG__TENSOR) return false;
@@ -322,6 +323,7 @@ static bool split(gg__select *s, TSNode condition, bool either, gg_str *flags, g
             continue;
         }
         if (sort != GG__UNKNOWN && sort != GG__TENSOR) {
+            s->unseen = s->unseen || !(m.seen && (m.value != 0) != either);
             add_flag(s, flags, operands[i], op);
             continue;
         }

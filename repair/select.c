@@ -178,9 +178,13 @@ bool gg__sizes_may_differ(const gg_rule_input *in, TSNode node, gg__meta x) {
     return gg__has_unseen_callers(in, node);
 }
 
-bool gg__may_broadcast(const gg_rule_input *in, gg__meta x, TSNode a, TSNode b) {
+bool gg__share_a_name(const gg_rule_input *in, TSNode a, TSNode b) {
     names n = {in->tree, b};
-    return gg__sizes_may_differ(in, a, x) && gg__visit(a, is_not_shared, &n);
+    return !gg__visit(a, is_not_shared, &n);
+}
+
+bool gg__may_broadcast(const gg_rule_input *in, gg__meta x, TSNode a, TSNode b) {
+    return gg__sizes_may_differ(in, a, x) && !gg__share_a_name(in, a, b);
 }
 
 bool gg__arms_alias_shows(const gg_rule_input *in, TSNode statement, TSNode yes, TSNode no, gg_str target) {

@@ -37,6 +37,8 @@ typedef struct gg__select {
     size_t outer_count;
     bool copies; /* what is selected may be a tensor of its own where it was one that others hold: gg_edits.copies */
     bool finite; /* the condition asks whether values are finite: the arm not taken may hold what is not */
+    bool
+        unseen; /* it will lie under a flag that was not so in the capture: no run of it may have shown that sizes differ */
 } gg__select;
 
 void gg__select_init(gg__select *s, const gg_rule_input *in, TSNode statement, gg_arena *arena);
@@ -103,5 +105,6 @@ bool gg__has_unseen_callers(const gg_rule_input *in, TSNode node);
  * caller that the capture did not see may pass anything. */
 bool gg__sizes_may_differ(const gg_rule_input *in, TSNode node, gg__meta x);
 bool gg__may_broadcast(const gg_rule_input *in, gg__meta x, TSNode a, TSNode b);
+bool gg__share_a_name(const gg_rule_input *in, TSNode a, TSNode b);
 
 #endif

@@ -9,7 +9,8 @@ extern const gg_rule gg_rule_where;
 static bool alike(gg__select *s, TSNode node, TSNode yes, TSNode no) {
     gg__meta a = gg__infer(s->in, yes), b = gg__infer(s->in, no);
     return gg__same_tensor(a, b) && gg__selectable(s, a) && gg__selectable(s, b) &&
-           !gg__may_broadcast(s->in, a, yes, no) && !gg__value_alias_shows(s->in, node, yes, no);
+           !gg__may_broadcast(s->in, a, yes, no) && !(s->unseen && !gg__share_a_name(s->in, yes, no)) &&
+           !gg__value_alias_shows(s->in, node, yes, no);
 }
 
 static void note_copies(gg__select *s, TSNode node, TSNode yes, TSNode no) {
