@@ -133,3 +133,16 @@ def test_what_torch_says_once_in_a_process_is_no_call_s_own(worker: Any, tmp_pat
 
 def test_what_torch_is_told_to_say_each_time_is_compared(worker: Any, tmp_path: Path) -> None:
     check(worker, tmp_path, sparse_case(True, "printed or logged"))
+
+
+def test_what_dynamo_says_of_a_break_that_comes_to_light_is_not_the_program_s(worker: Any, tmp_path: Path) -> None:
+    rest = f"    return h + {SPARSE}\n"
+    before = F + "    for _ in range(2):\n        if h.sum() > 0:\n            h = h + 1\n" + rest
+    after = F + "    for _ in range(2):\n        h = torch.where(h.sum() > 0, h + 1, h)\n" + rest
+    check(worker, tmp_path, Case("light", before, after, glued=False))
+
+
+def test_a_warning_that_points_to_its_caller_is_the_program_s(worker: Any, tmp_path: Path) -> None:
+    said = "    warnings.warn('low', stacklevel=2)"
+    check(worker, tmp_path, case(said, said, glued=False))
+    check(worker, tmp_path, case(said, "    pass", "printed or logged"))

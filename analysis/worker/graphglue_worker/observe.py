@@ -143,8 +143,12 @@ def is_unusual(words: str) -> bool:
     return words in UNUSUAL or words.startswith(_PROPOSED)
 
 
+# Warns, once in a process, of calls that it cannot trace: which it comes to depends on the breaks before them.
+_TRACER = os.path.join(os.path.dirname(torch.__file__), "_dynamo", "variables", "")
+
+
 class _Effects(contextlib.AbstractContextManager["_Effects"]):
-    """Collects what is printed (by C code too), logged (outside torch) and warned while it is active."""
+    """Collects what is printed (by C code too), logged (outside torch) and warned (not by Dynamo) while it is active."""
 
     def __enter__(self) -> "_Effects":
         self.lines: list[str] = []
@@ -162,7 +166,12 @@ class _Effects(contextlib.AbstractContextManager["_Effects"]):
                 lines.append(f"{record.name} {record.levelname} {record.getMessage()}")
 
         logging.Logger.callHandlers = call_handlers  # type: ignore[method-assign]
-        warnings.showwarning = lambda message, category, *_: lines.append(f"{category.__name__} {message}")
+
+        def show(message: Warning | str, category: type[Warning], filename: str, *_: Any) -> None:
+            if not filename.startswith(_TRACER):
+                lines.append(f"{category.__name__} {message}")
+
+        warnings.showwarning = show  # type: ignore[assignment]
         return self
 
     def __exit__(self, *_: object) -> None:
