@@ -1,6 +1,7 @@
 /* graphglue-lsp: arguments; everything else is behind server/gg_server.h. */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,12 +62,9 @@ static void hold_standard_descriptors(void) {
             (void)open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY); /* the lowest number that is free: fd */
 }
 
-int main(int argc, char **argv) {
+static int run(int argc, char **argv) {
     gg_server_settings settings = {0};
     bool stdio = false;
-    gg_memory_or_abort();
-    hold_standard_descriptors();
-    signal(SIGPIPE, SIG_IGN); /* a reader that went away is an error of the write */
     if (getenv("GRAPHGLUE_LOG")) (void)set_level(getenv("GRAPHGLUE_LOG"));
     for (int i = 1; i < argc; i++) {
         const char *arg = argv[i];
@@ -93,4 +91,18 @@ int main(int argc, char **argv) {
         }
     }
     return stdio ? gg_server_run(&settings) : usage(stderr);
+}
+
+int main(int argc, char **argv) {
+    gg_memory_or_abort();
+    hold_standard_descriptors();
+    signal(SIGPIPE, SIG_IGN); /* a reader that went away is an error of the write */
+    int status = run(argc, argv);
+    struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
+    errno = 0;
+    if (fflush(stdout) == 0 && !ferror(stdout)) return status;
+    int why = errno ? errno : EIO;
+    if (poll(&out, 1, 0) == 1 && out.revents & (POLLERR | POLLHUP | POLLNVAL)) return status; /* `| head` has enough */
+    fprintf(stderr, "graphglue-lsp: standard output cannot be written: %s\n", strerror(why));
+    return 2; /* results that nobody has are none */
 }

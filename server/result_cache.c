@@ -29,11 +29,10 @@ static void finish(XXH3_state_t *state, hex out) {
 }
 
 static void hash_bytes(gg_str bytes, hex out) {
-    XXH3_state_t *state = XXH3_createState();
-    XXH3_128bits_reset(state);
-    XXH3_128bits_update(state, bytes.ptr ? bytes.ptr : "", bytes.len);
-    finish(state, out);
-    XXH3_freeState(state);
+    XXH3_state_t state; /* XXH3_createState() would want to be asked whether it got memory */
+    XXH3_128bits_reset(&state);
+    XXH3_128bits_update(&state, bytes.ptr ? bytes.ptr : "", bytes.len);
+    finish(&state, out);
 }
 
 static int64_t changed_ns(const struct stat *info) {
@@ -65,14 +64,19 @@ static void sign_content(const char *path, char *out, size_t size, int64_t *chan
         return;
     }
     *changed = changed_ns(&info);
-    XXH3_state_t *state = XXH3_createState();
-    XXH3_128bits_reset(state);
+    XXH3_state_t state;
+    XXH3_128bits_reset(&state);
     char block[16384];
-    for (ssize_t n; (n = read(fd, block, sizeof(block))) > 0;) XXH3_128bits_update(state, block, (size_t)n);
+    ssize_t n;
+    while ((n = read(fd, block, sizeof(block))) > 0 || (n < 0 && errno == EINTR))
+        if (n > 0) XXH3_128bits_update(&state, block, (size_t)n);
     close(fd);
+    if (n < 0) { /* a part of it would be as good as the whole */
+        sign_stat(path, out, size, changed);
+        return;
+    }
     hex content;
-    finish(state, content);
-    XXH3_freeState(state);
+    finish(&state, content);
     snprintf(out, size, "%s", content);
 }
 

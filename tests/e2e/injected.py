@@ -84,6 +84,17 @@ def faults_library() -> str:
     return str(Path(support.find_server()).parents[1] / "faults" / "faults.so")
 
 
+def faulty(folder: Path, env: dict[str, str]) -> dict[str, str]:
+    """The environment of a server with these faults, whose worker lies in the folder."""
+    worker = folder / "worker.py"
+    if not worker.exists():
+        worker.write_text(f"#!{sys.executable} -SE\n{textwrap.dedent(WORKER)}")
+        worker.chmod(0o755)
+        (folder / "registry.json").write_text("{}")
+        (folder / "graphglue_worker").mkdir()  # what a worker is made of is part of a stored result's name
+    return {"LD_PRELOAD": faults_library(), "GRAPHGLUE_WORKER": str(worker), **env}
+
+
 @dataclasses.dataclass
 class End:
     """How a conversation ended."""
@@ -105,22 +116,19 @@ class Gone(Exception):
 class Conversation:
     """One server and all that is asked of it."""
 
-    def __init__(self, folder: Path, env: dict[str, str]) -> None:
+    def __init__(self, folder: Path, env: dict[str, str], messages: int | None = None) -> None:
         self.folder = folder
         self.file = folder / "model.py"
         self.file.write_text(PROGRAM)
-        worker = folder.parent / "worker.py"
-        if not worker.exists():
-            worker.write_text(f"#!{sys.executable} -SE\n{textwrap.dedent(WORKER)}")
-            worker.chmod(0o755)
-            (folder.parent / "registry.json").write_text("{}")
-            (folder.parent / "graphglue_worker").mkdir()  # what a worker is made of is part of a stored result's name
-        preload = {"LD_PRELOAD": faults_library(), "GRAPHGLUE_WORKER": str(worker), **env}
-        self.raw = support.Raw.start(env=preload, cwd=folder)
+        self.left = messages
+        self.raw = support.Raw.start(env=faulty(folder.parent, env), cwd=folder)
         self.asked: list[Any] = []
         self.seen: list[dict[str, Any]] = []
 
     def send(self, **message: Any) -> None:
+        if self.left == 0:
+            raise Gone
+        self.left = None if self.left is None else self.left - 1
         try:
             self.raw.send(**message)
         except BrokenPipeError as gone:
@@ -186,6 +194,16 @@ class Conversation:
         self.ask("gg/text", {"uri": uri})
         self.ask("shutdown")
         self.send(method="exit")
+
+    def kill_client(self) -> int:
+        """What is seen of a client that is killed: nobody reads, nobody writes.  The server's status; nothing is left of it."""
+        process = self.raw.process
+        process.stdout.close()
+        process.stdin.close()
+        status = process.wait(DEADLINE)
+        support.assert_clean_end(self.raw.mark, process.stderr.read())
+        process.stderr.close()
+        return status
 
     def end(self) -> End:
         """The server's end, proved: nothing is left of it, and it ends in time."""

@@ -6,8 +6,10 @@
  *                      said not to be ready where that may be said
  *   FAULT_SPACE=N      the disk is full behind N bytes that are written to files
  *
- * DESIGN  Allocations are glibc's own behind a count.  Pipes but the standard ones are left alone: those are libuv's, which writes whole messages to
+ * DESIGN  Allocations are glibc's own behind a count.  The loader's never fail: they are what a new thread needs, and where there is none libuv aborts
+ * without a word.  Pipes but the standard ones are left alone: those are libuv's, which writes whole messages to
  * them and may rely on it. */
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -34,23 +36,25 @@ static unsigned long fails_at;
 static bool fails_on, io;
 static atomic_long space = -1;
 
-static bool allocation_fails(void) {
+static bool allocation_fails(const void *caller) {
     unsigned long n = atomic_fetch_add(&allocations, 1) + 1;
+    Dl_info of;
     if (fails_at == 0 || !(fails_on ? n >= fails_at : n == fails_at)) return false;
+    if (dladdr(caller, &of) && strstr(of.dli_fname, "/ld-")) return false;
     errno = ENOMEM;
     return true;
 }
 
 SEEN void *malloc(size_t size) {
-    return allocation_fails() ? NULL : __libc_malloc(size);
+    return allocation_fails(__builtin_return_address(0)) ? NULL : __libc_malloc(size);
 }
 
 SEEN void *calloc(size_t count, size_t size) {
-    return allocation_fails() ? NULL : __libc_calloc(count, size);
+    return allocation_fails(__builtin_return_address(0)) ? NULL : __libc_calloc(count, size);
 }
 
 SEEN void *realloc(void *block, size_t size) {
-    return allocation_fails() ? NULL : __libc_realloc(block, size);
+    return allocation_fails(__builtin_return_address(0)) ? NULL : __libc_realloc(block, size);
 }
 
 /* ---- reading and writing ---------------------------------------------------------------------------------------------------- */
