@@ -6,4 +6,4 @@
 
 #define calloc ts_calloc
 #define free   ts_free
-#include "scanner.c"
+#include "scanner.c" /* NOLINT(bugprone-suspicious-include): that is the point */
