@@ -53,6 +53,12 @@ static void put_graph(gg_buf *out, const gg__shown *shown, unsigned y, uint32_t 
                         LEFT, y, width, BOX, LEFT + 12, y + 25, shown->number, ops, ops == 1 ? "" : "s");
 }
 
+/* Without what the picture itself says. */
+static gg_str reason_of(gg_str summary) {
+    gg_str split = GG_STR(": the graph splits here");
+    return (gg_str){summary.ptr, summary.len - (gg_str_ends_with(summary, split) ? split.len : 0)};
+}
+
 static void put_break(gg_buf *out, const gg_graph_break *broken, unsigned y, gg_arena *arena) {
     gg_str file = gg__file_name(broken->file);
     (void)gg_buf_printf(out,
@@ -60,7 +66,7 @@ static void put_break(gg_buf *out, const gg_graph_break *broken, unsigned y, gg_
                         "stroke-dasharray=\"5 4\"/><text x=\"%d\" y=\"%u\" fill=\"#c2410c\">",
                         LEFT, y + PILL / 2, LEFT + 24, y + PILL / 2, LEFT + 32, y + 18);
     put_text(out, gg_arena_printf(arena, "%.*s %.*s:%u  %.*s", GG_STR_ARG(broken->id), GG_STR_ARG(file),
-                                  broken->start.line + 1, GG_STR_ARG(broken->summary)));
+                                  broken->start.line + 1, GG_STR_ARG(reason_of(broken->summary))));
     put(out, "</text>\n");
 }
 

@@ -11,7 +11,8 @@ gg_document *gg__glued_document(gg_glue_all *all) {
     return d && d->revision == all->revision ? d : NULL;
 }
 
-static gg_str summary_of(const gg_fix *fix, bool asked, gg_arena *arena) {
+/* Empty where it was said already. */
+static gg_str summary_of(const gg_fix *fix, const gg__asked *asked, gg_arena *arena) {
     size_t tried, proved = 0, count, before_breaks = 0, after_breaks = 0;
     const gg_fix_repair *repairs = gg_fix_repairs(fix, &tried);
     for (size_t i = 0; i < tried; i++) proved += repairs[i].verdict && repairs[i].verdict->accepted;
@@ -21,7 +22,8 @@ static gg_str summary_of(const gg_fix *fix, bool asked, gg_arena *arena) {
     for (size_t i = 0; i < count; i++) after_breaks += entries[i].break_count;
     if (proved == 0 && tried)
         return gg_arena_printf(arena, "none of %zu candidate%s was proved", tried, tried == 1 ? "" : "s");
-    if (proved == 0 && asked && before_breaks)
+    if (proved == 0 && asked->unanswered) return GG_STR("");
+    if (proved == 0 && asked->was_asked && before_breaks)
         return GG_STR(
             "the model wrote nothing that could be tried (graphglue.showRepairLog tells what was wrong with it)");
     if (proved == 0)
@@ -40,7 +42,7 @@ void gg__glue_finish(gg_glue_all *all, int error, const char *message) {
                              .summary = GG_STR(""),
                              .bench = all->bench,
                              .shown = gg_buf_str(&all->asked.text)};
-    if (error == 0) result.summary = summary_of(all->fix, all->asked.was_asked, arena);
+    if (error == 0) result.summary = summary_of(all->fix, &all->asked, arena);
     if (all->canceled) {
         result.error = GG_ECANCELED;
         result.message = "canceled";

@@ -14,8 +14,8 @@ typedef struct gg__asked {   /* of a model */
     char *enclosing; /* only breaks of this class or function are mended; NULL: all */
     gg_session_agent agent;
     gg_asking *asking;
-    bool was_asked;
-    bool awaited; /* what was heard is to be told to the session */
+    bool was_asked, unanswered; /* unanswered: so the last question stayed, and the user was told */
+    bool awaited;               /* what was heard is to be told to the session */
     gg_heard heard;
     unsigned round; /* of the last question */
     uint64_t told;  /* tokens of its answer that progress has told */

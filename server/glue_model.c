@@ -42,8 +42,10 @@ static void say(gg_glue_all *all, const char *what) {
     gg_arena *arena = gg_arena_new();
     double cost = gg_agent_spent(a->agent.agent).cost;
     gg_str spent = cost > 0 ? gg_arena_printf(arena, ", cost %.4g so far", cost) : GG_STR("");
-    gg_progress_say(all->progress,
-                    gg_arena_z(arena, gg_arena_printf(arena, "round %u: %s%.*s", a->round, what, GG_STR_ARG(spent))));
+    gg_str round =
+        a->round ? gg_arena_printf(arena, "round %u: ", a->round) : GG_STR(""); /* the first is no round yet */
+    gg_progress_say(all->progress, gg_arena_z(arena, gg_arena_printf(arena, "%.*s%s%.*s", GG_STR_ARG(round), what,
+                                                                     GG_STR_ARG(spent))));
     gg_arena_free(arena);
 }
 
@@ -66,7 +68,8 @@ static void on_answer(void *data, const gg_exchange_end *end) {
     a->asking = NULL;
     a->awaited = true;
     gg_heard_take(&a->heard, end);
-    if (!a->heard.answered && !all->canceled && gg__glued_document(all))
+    a->unanswered = !a->heard.answered;
+    if (a->unanswered && !all->canceled && gg__glued_document(all))
         gg_show_message(all->session, 2, "graphglue: the model gave no answer: %s", end->error.message);
     gg__glue_go_on(all);
 }

@@ -5,19 +5,28 @@
 
 enum { UNNECESSARY = 1, MAX_RELATED = 8 };
 
-static json_t *related(const gg_session *session, const gg_site *site) {
+/* The frame that the site lies in; those before it are a library's, those after it called. */
+static size_t own_frame(const gg_site *site) {
+    size_t i = 0;
+    while (i < site->stack_len && !gg_str_equal(site->stack[i].file, site->file)) i++;
+    return i < site->stack_len ? i : 0;
+}
+
+/* here: the diagnostic lies at the site itself, which is not told twice. */
+static json_t *related(const gg_site *site, bool here, gg_arena *arena) {
     json_t *array = json_array();
-    (void)session;
+    size_t own = own_frame(site);
     for (size_t i = 0; i < site->stack_len && i < MAX_RELATED; i++) {
         const gg_frame *frame = &site->stack[i];
+        if (here && i == own) continue;
         if (frame->line == 0 || frame->file.len == 0 || frame->file.ptr[0] != '/') continue;
         char *path = gg_str_dup(frame->file), *uri = gg_path_to_uri(path);
         int line = (int)frame->line - 1;
-        json_array_append_new(array,
-                              json_pack("{s:{s:s, s:{s:{s:i, s:i}, s:{s:i, s:i}}}, s:s%}", "location", "uri", uri,
-                                        "range", "start", "line", line, "character", 0, "end", "line", line,
-                                        "character", 0, "message", frame->function.len ? frame->function.ptr : "frame",
-                                        frame->function.len ? frame->function.len : (size_t)5));
+        gg_str function = frame->function.len ? frame->function : GG_STR("frame");
+        gg_str said = i > own ? gg_arena_printf(arena, "called from %.*s", GG_STR_ARG(function)) : function;
+        json_array_append_new(array, json_pack("{s:{s:s, s:{s:{s:i, s:i}, s:{s:i, s:i}}}, s:s%}", "location", "uri",
+                                               uri, "range", "start", "line", line, "character", 0, "end", "line", line,
+                                               "character", 0, "message", said.ptr, said.len));
         gg_free(path);
         gg_free(uri);
     }
@@ -54,7 +63,7 @@ json_t *gg_diagnostic_of_site(const gg_document *document, size_t index) {
     json_t *out = base(document, document->marks[index], (int)gg_level_of_site(document, index), site->id, said);
     add_link(session, out, site->id, arena);
     if (GG_HAS(session, RELATED) || session->pulls) {
-        json_t *list = related(session, site);
+        json_t *list = related(site, f->local[index], arena);
         if (json_array_size(list)) json_object_set(out, "relatedInformation", list);
         json_decref(list);
     }

@@ -110,7 +110,8 @@ static void on_glued_all(void *data, const gg_glue_result *result) {
         return;
     }
     bool some = result->edits->list.len > 0;
-    if (some || !quiet) gg_show_message(session, 3, "graphglue: %.*s", GG_STR_ARG(result->summary));
+    if (result->summary.len && (some || !quiet))
+        gg_show_message(session, 3, "graphglue: %.*s", GG_STR_ARG(result->summary));
     const char *label = model ? "Glue with a model" : "Glue all";
     if (some)
         propose(call, label,

@@ -1,9 +1,13 @@
 /** The palette's commands.  The server's own (graphglue.*) are registered by the language client, so these are graphglue.client.*. */
+import { execFile } from "node:child_process";
 import * as path from "node:path";
 import * as vscode from "vscode";
 import type { Documents } from "./documents";
 import { picturePage } from "./picture";
+import { type Choice, choicesOf } from "./pythons";
 import { type Server, askForTrust } from "./server";
+
+const DOCTOR_MS = 60_000;
 
 interface Graphs {
   entries: { name: string; title: string; text: string; svg: string }[];
@@ -97,6 +101,35 @@ async function inTerminal(server: Server, name: string, args: string[]): Promise
   await vscode.tasks.executeTask(task);
 }
 
+/** What doctor finds: it looks into each environment, and starts the one that is used. */
+function pythonsInReach(program: string): Promise<Choice[]> {
+  const cwd = vscode.workspace.workspaceFolders?.[0]?.uri.fsPath;
+  const said = new Promise<string>((resolve) => {
+    execFile(program, ["doctor", "--json"], { cwd, timeout: DOCTOR_MS }, (_failed, stdout) => resolve(stdout)); // one without torch fails
+  });
+  return said.then(choicesOf).catch(() => []);
+}
+
+/** The Python extension's own list, where there is one; else those in reach, into the setting graphglue.python. */
+async function choosePython(server: Server): Promise<void> {
+  if (vscode.extensions.getExtension("ms-python.python")) return void vscode.commands.executeCommand("python.setInterpreter");
+  if (!vscode.workspace.isTrusted) return askForTrust();
+  if (!server.program) return server.restart(); // says what is missing
+  const browse = { label: "$(folder) Browse…", description: "", detail: "bin/python of an environment", interpreter: "" };
+  const found = pythonsInReach(server.program).then((choices) => [...choices, browse]);
+  const chosen = await vscode.window.showQuickPick(found, {
+    title: "The Python that has torch and your packages",
+    placeHolder: "Looking for environments takes some seconds",
+    matchOnDescription: true,
+  });
+  const opened = chosen === browse ? await vscode.window.showOpenDialog({ title: "bin/python of an environment" }) : undefined;
+  const python = opened?.[0]?.fsPath ?? chosen?.interpreter;
+  if (!python) return;
+  const configuration = vscode.workspace.getConfiguration("graphglue");
+  const here = configuration.inspect("python")?.workspaceValue !== undefined; // it goes before the user's
+  await configuration.update("python", python, here ? vscode.ConfigurationTarget.Workspace : vscode.ConfigurationTarget.Global);
+}
+
 async function recordInputs(server: Server): Promise<void> {
   const document = openFile();
   if (!document) return;
@@ -106,7 +139,11 @@ async function recordInputs(server: Server): Promise<void> {
 
 async function menu(server: Server): Promise<void> {
   const item = (label: string, command: string): vscode.QuickPickItem & { command: string } => ({ label, command });
-  const trust = vscode.workspace.isTrusted ? [] : [item("$(shield) Manage Workspace Trust", "workbench.trust.manage")];
+  const trusted = vscode.workspace.isTrusted;
+  const environment = [
+    item("$(snake) Choose Python", "graphglue.client.choosePython"),
+    item("$(pulse) Doctor", "graphglue.client.doctor"),
+  ];
   const runs = [
     item("$(play) Analyze File", "graphglue.client.analyze"),
     item("$(wand) Glue All", "graphglue.client.glueAll"),
@@ -114,9 +151,9 @@ async function menu(server: Server): Promise<void> {
   ];
   const chosen = await vscode.window.showQuickPick(
     [
-      ...trust,
-      ...(server.state === "running" ? runs : []),
-      item("$(pulse) Doctor", "graphglue.client.doctor"),
+      ...(!trusted ? [item("$(shield) Manage Workspace Trust", "workbench.trust.manage")] : server.state === "running" ? runs : []),
+      ...(trusted ? environment : []),
+      item("$(rocket) Get Started", "graphglue.client.walkthrough"),
       item("$(refresh) Restart Server", "graphglue.client.restart"),
       item("$(output) Show Output", "graphglue.client.showOutput"),
     ],
@@ -148,6 +185,7 @@ export function registerCommands(
     glueWithModel: () => withModel("graphglue.glueWithModel"),
     showPrompt: () => showPrompt(server, documents),
     showRepairLog: () => showRepairLog(server, documents),
+    choosePython: () => choosePython(server),
     doctor: () => inTerminal(server, "Doctor", ["doctor", ...(server.python ? ["--python", server.python] : [])]),
     restart: () => server.restart(),
     showOutput: () => output.show(),

@@ -100,6 +100,6 @@ export function errorOf(error: unknown, canceled: boolean): { code: number; mess
   const { code, name, message } = (error ?? {}) as { code?: unknown; name?: unknown; message?: unknown };
   const words = typeof message === "string" && message ? message : String(error);
   if (canceled || name === "Canceled" || name === "CancellationError") return { code: CANCELED, message: words };
-  if (code === "NoPermissions") return { code: CANCELED, message: `the model may not be used: ${words}` };
+  if (code === "NoPermissions") return { code: CANCELED, message: `you have not allowed it. ${words}` };
   return { code: FAILED, message: words };
 }

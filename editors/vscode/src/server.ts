@@ -177,7 +177,11 @@ export class Server implements vscode.Disposable {
           configuration: ({ items }) => items.map(({ section }) => (section === "graphglue" ? this.settings() : null)),
           // Without sections the client says only that something changed, and the server asks.  With them it would send defaults too.
           didChangeConfiguration: async (_sections, next) => {
-            if (this.state === "running") await next(undefined); // one that is being stopped will be told when it starts
+            try {
+              if (this.state === "running") await next(undefined);
+            } catch (error) {
+              this.output.appendLine(`[client] ${wordsOf(error)}`); // it is being stopped: the next one is told when it starts
+            }
           },
         },
         resolveCodeAction: async (action, token, next) => {
@@ -191,7 +195,9 @@ export class Server implements vscode.Disposable {
         },
         executeCommand: async (command, args, next) => {
           try {
-            const answer: unknown = await next(command, args);
+            const asked: Promise<unknown> = Promise.resolve(next(command, args));
+            this.changed.fire();
+            const answer = await asked;
             await this.show(command, answer);
             return answer;
           } catch (error) {
@@ -246,7 +252,9 @@ export class Server implements vscode.Disposable {
       return undefined;
     }
     try {
-      return (await client.sendRequest(ExecuteCommandRequest.type, { command, arguments: args })) as T;
+      const answer = client.sendRequest(ExecuteCommandRequest.type, { command, arguments: args });
+      this.changed.fire();
+      return (await answer) as T;
     } catch (error) {
       this.tellFailure(command, error);
       return undefined;

@@ -8,9 +8,9 @@ const ATTEMPT_MS = 3_000;
 export const DEADLINE_MS = 60_000;
 
 /** Starts code-server; resolves to its address. */
-export async function serve(node, codeServer, folders, deadline = DEADLINE_MS) {
+export async function serve(node, codeServer, folders, more = [], deadline = DEADLINE_MS) {
   const args = [path.join(codeServer, "out/node/entry.js"), "--auth=none", "--bind-addr=127.0.0.1:0", "--disable-telemetry"];
-  const options = ["--disable-update-check", "--user-data-dir", folders.user, "--extensions-dir", folders.extensions];
+  const options = ["--disable-update-check", "--user-data-dir", folders.user, "--extensions-dir", folders.extensions, ...more];
   const server = spawn(node, [...args, ...options], { stdio: ["ignore", "pipe", "pipe"] });
   let said = "";
   const address = await new Promise((resolve, reject) => {
@@ -216,11 +216,13 @@ export class Editor {
 
   /** The entries of the light bulb at what is underlined; the menu stays open. */
   async bulb(text) {
-    const mark = await this.clickOn(text);
+    await this.clickOn(text);
     const bulbs = this.page.locator(".editor-instance [class*=codicon-gutter-lightbulb], .editor-instance .lightBulbWidget:visible");
     const box = await this.until(`the light bulb of ${text}`, async () => {
       const boxes = await Promise.all((await bulbs.all()).map((bulb) => bulb.boundingBox({ timeout: ATTEMPT_MS }).catch(() => null)));
-      return boxes.find((place) => place && place.y <= mark.y && mark.y <= place.y + place.height); // not that of the line before
+      const marks = (await this.underlined()).filter((mark) => mark.text === text); // a code lens that comes moves it
+      const isBeside = ({ y, height }) => marks.some((mark) => y <= mark.y && mark.y <= y + height);
+      return boxes.find((place) => place && isBeside(place)); // not that of the line before
     });
     await this.page.mouse.click(box.x + box.width / 2, box.y + box.height / 2);
     const rows = this.page.locator(".action-widget .monaco-list-row.action");
@@ -230,6 +232,35 @@ export class Editor {
 
   choose(entry) {
     return this.page.locator(".action-widget .monaco-list-row.action").filter({ hasText: entry }).first().click();
+  }
+
+  /** What a dialog asks, answered with one of its buttons. */
+  async answer(question, button) {
+    const dialog = this.page.locator(".monaco-dialog-box").filter({ hasText: question });
+    await dialog.waitFor();
+    const asked = await dialog.innerText();
+    await dialog.getByRole("button", { name: button, exact: true }).click();
+    await dialog.waitFor({ state: "detached" });
+    return asked;
+  }
+
+  /** Ticks a setting in the settings editor. */
+  async tick(setting) {
+    await this.command("Preferences: Open Settings (UI)");
+    const input = this.page.locator(".settings-editor .suggest-input-container");
+    await input.click();
+    await this.page.keyboard.type(`@id:${setting}`);
+    const box = this.page.locator(`.settings-editor .setting-value-checkbox[aria-label="${setting}"]`);
+    await box.click();
+    await this.until(`${setting} ticked`, async () => (await box.getAttribute("aria-checked")) === "true");
+    await this.closeTab("Settings");
+  }
+
+  async openFile(name) {
+    await this.page.keyboard.press("Control+P");
+    await this.page.locator(".quick-input-widget input").fill(name);
+    await this.page.locator(".quick-input-list .monaco-list-row").filter({ hasText: name }).first().click();
+    await this.page.locator(".tab.active").filter({ hasText: name }).waitFor();
   }
 
   async closeTab(name) {
