@@ -222,7 +222,7 @@ static void on_break(gg_capture *c, const json_t *frame) {
     const char *name = json_string_value(json_object_get(frame, "entry"));
     if (c->partial == NULL)
         c->partial = json_pack("{s:s, s:s, s:s, s:i, s:[], s:[]}", "name", name ? name : "", "inputs", "", "status",
-                               "breaks", "graphs", 0, "ops", "breaks");
+                               "breaks", "graphs", 1, "ops", "breaks"); /* that there is none is known at the end */
     json_array_append(json_object_get(c->partial, "breaks"), json_object_get(frame, "break"));
     gg_progress_say(c->progress, "graph breaks found");
     start_grouping(c);

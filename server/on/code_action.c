@@ -90,9 +90,12 @@ static json_t *model_action(const lookup *l, const gg_document *document, size_t
     return command;
 }
 
-/* A comment needs no proof: its edit comes along, and clients that know commands only do without. */
+/* A comment needs no proof: its edit comes along.  Clients that know commands only do without, and so do those that know nothing of preference nor of
+ * resolving: they may apply all that is offered (Kate's Quick Fix), and what is mended is not to be silenced too. */
 static void add_ignore(json_t *actions, const lookup *l, const gg_document *document, const ignorable *g) {
-    if (g->comment.len == 0 || !GG_HAS(l->session, ACTION_LITERALS)) return;
+    const gg_session *session = l->session;
+    bool chooses = GG_HAS(session, ACTION_PREFERRED) || GG_HAS(session, ACTION_RESOLVE);
+    if (g->comment.len == 0 || !GG_HAS(session, ACTION_LITERALS) || !chooses) return;
     gg_edits edits = {0};
     char title[ID_BYTES + 16];
     snprintf(title, sizeof(title), "Ignore %s here", g->id);
@@ -215,6 +218,22 @@ static void choose_predictions(lookup *l, const gg_document *document, gg_span r
             add_ignorable(l, p->spans[i], p->list.items[i].id, gg_diagnostic_of_prediction(document, i));
 }
 
+/* The range, or what of it the client's own diagnostics of ours cover: Kate asks of the whole file, for the one at the cursor, and applies all that it gets. */
+static gg_span asked_of(const gg_document *document, const gg_lsp_code_action_params *p) {
+    gg_span range = gg_span_of(document->session, document->text, &p->range), hull = {UINT32_MAX, 0};
+    for (uint32_t i = 0; i < p->context.diagnostics.len; i++) {
+        const gg_lsp_diagnostic *d = &p->context.diagnostics.items[i];
+        gg_span span = gg_span_of(document->session, document->text, &d->range);
+        if (!gg_str_is(d->source, "graphglue") || !overlaps(span, range)) continue;
+        if (span.start < hull.start) hull.start = span.start;
+        if (span.end > hull.end) hull.end = span.end;
+    }
+    if (hull.start > hull.end) return range;
+    if (hull.start > range.start) range.start = hull.start;
+    if (hull.end < range.end) range.end = hull.end;
+    return range;
+}
+
 GG_HANDLER(gg_on_code_action) {
     const gg_lsp_code_action_params *p = params;
     gg_document *document = gg_document_find(session, p->text_document.uri);
@@ -235,7 +254,7 @@ GG_HANDLER(gg_on_code_action) {
                   .revision = document->revision,
                   .generation = document->findings_generation};
     l->parse = gg_parse_input_of(document, &l->canceled);
-    gg_span range = gg_span_of(session, document->text, &p->range);
+    gg_span range = asked_of(document, p);
     if (quick && l->findings) choose_sites(l, document, range);
     if (quick) choose_predictions(l, document, range);
     if (l->site_count + l->ignorable_count == 0) { /* nothing to look up */

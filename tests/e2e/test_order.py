@@ -21,7 +21,8 @@ class Talk:
     """Messages that are gathered and go out in one write, about one document."""
 
     def __init__(self, raw, tmp_path, workspace=None, **reads):
-        literals = {"codeActionLiteralSupport": {"codeActionKind": {"valueSet": ["quickfix"]}}}
+        kinds = {"codeActionKind": {"valueSet": ["quickfix"]}}
+        literals = {"codeActionLiteralSupport": kinds, "isPreferredSupport": True}
         capabilities = {"textDocument": {"codeAction": literals, **reads}, "workspace": workspace or {}}
         self.server, self.out, self.version = raw(), b"", 1
         self.uri = (tmp_path / "net.py").as_uri()

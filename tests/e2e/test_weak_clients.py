@@ -156,3 +156,24 @@ async def test_an_edit_that_the_client_does_not_apply_is_the_result(start):
     assert "torch.where" in edit["changes"][uri][0]["newText"]
     assert client.texts[uri] == programs.BRANCH
     client.take_messages()
+
+
+async def test_a_client_that_applies_all_it_gets_mends_the_break_at_the_cursor_alone(start):
+    """Kate's Quick Fix asks of the whole file and names one diagnostic; a comment that ignores it is no fix."""
+    client = await start(trusted=True, capabilities=support.CONVERTER.structure(KATE, types.ClientCapabilities))
+    uri = client.open(
+        "model.py", programs.BRANCH.replace("    return h\n", '    print("mean", h.mean())\n    return h\n')
+    )
+    found = {d.code: d for d in await client.saved(uri)}
+    assert set(found) == {"GB0170", "GB0059"}
+    everywhere, document = types.Range(types.Position(0, 0), types.Position(99, 0)), types.TextDocumentIdentifier(uri)
+
+    async def offered(*named: types.Diagnostic) -> list[str]:
+        context = types.CodeActionContext(diagnostics=list(named))
+        actions = await client.text_document_code_action_async(types.CodeActionParams(document, everywhere, context))
+        return sorted(action.title for action in actions)
+
+    select, skip = "Glue this graph: Select with torch.where", "Glue this graph: Skip this message while compiling"
+    assert await offered(found["GB0170"]) == [select]
+    assert await offered(found["GB0059"]) == [skip]
+    assert await offered() == await offered(*found.values()) == [select, skip]
