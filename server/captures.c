@@ -21,6 +21,9 @@ typedef struct gg_capture {
     bool located;
     char *output;
     bool done, grouping, again, canceled;
+    bool queued;  /* nobody waits for it: it gives way to another that runs */
+    bool looking; /* for a stored result; nothing was asked of the worker yet */
+    bool gave_way;
     atomic_bool given_up; /* nobody waits for what the grouping job finds */
     bool streams; /* the first capture of a document shows what it finds as it comes; later ones replace all at once */
     gg_progress *progress;
@@ -195,6 +198,7 @@ static void on_grouped(void *data) {
     if (document && GG_HAS(session, HINT_REFRESH) && !GG_HAS(session, LENS))
         gg_request_take(session, "workspace/inlayHint/refresh", NULL, NULL, NULL);
     if (once_more) gg_capture_start(document);
+    gg_captures_next(session);
 }
 
 static void start_grouping(gg_capture *c) {
@@ -241,6 +245,21 @@ static void keep_reads(gg_capture *c, const json_t *reads) {
     }
 }
 
+/* Another one runs: nothing is kept but that it is still to be run. */
+static void give_way(gg_capture *c) {
+    gg_session *session = c->session;
+    gg_document *document = c->document;
+    free_capture(c);
+    if (document) {
+        bool at_once = document->capture_again;
+        document->capture = NULL;
+        document->capture_again = false;
+        document->capture_turn = GG_CAPTURE_TO_RUN;
+        if (at_once) gg_capture_start(document);
+    }
+    gg_captures_next(session);
+}
+
 static void on_frame(void *data, const char *op, const json_t *frame) {
     gg_capture *c = data;
     if (c->reads == NULL) keep_reads(c, json_object_get(frame, "reads")); /* of `stored` or of `done` */
@@ -258,6 +277,10 @@ static void on_frame(void *data, const char *op, const json_t *frame) {
     if (strcmp(op, "done") != 0) return;
     const char *status = json_string_value(json_object_get(frame, "status")),
                *message = json_string_value(json_object_get(frame, "message"));
+    if (c->gave_way) {
+        give_way(c);
+        return;
+    }
     if (status && strcmp(status, "canceled") == 0) {
         c->canceled = true;
     } else if (status && strcmp(status, "ok") != 0) {
@@ -309,15 +332,23 @@ static gg_worker *worker_of(void *data, const char **why) {
     gg_capture *c = data;
     *why = "the server is ending";
     if (c->session->state != GG_STATE_INITIALIZED) return NULL;
+    c->looking = false;
+    c->gave_way = c->queued && gg__workspace_is_captured(c->session, c->workspace, c);
+    if (c->gave_way) return NULL;
     gg_worker *worker = gg_workspace_worker(c->workspace);
     *why = c->workspace->error;
     return worker;
 }
 
-void gg_capture_start(gg_document *document) {
+static void start(gg_document *document, bool queued) {
     gg_session *session = document->session;
+    document->capture_turn = GG_CAPTURE_NOT_WAITING;
     if (!session->settings.trusted || !gg_document_can_run(document) || session->state != GG_STATE_INITIALIZED) return;
-    if (document->capture || session->asking) {
+    if (session->asking) {
+        document->capture_turn = queued ? GG_CAPTURE_TO_LOOK : GG_CAPTURE_NOW;
+        return;
+    }
+    if (document->capture) {
         document->capture_again = true;
         return;
     }
@@ -335,7 +366,9 @@ void gg_capture_start(gg_document *document) {
                       .workspace = workspace,
                       .text = gg_text_ref(gg_document_text(document)),
                       .path = gg_str_dup(gg_str_from(document->path)),
-                      .entries = json_array()};
+                      .entries = json_array(),
+                      .queued = queued,
+                      .looking = true};
     c->streams = document->findings == NULL;
     document->capture = c;
     session->captures++;
@@ -359,41 +392,29 @@ void gg_capture_start(gg_document *document) {
     gg_free(overlay);
 }
 
+void gg_capture_start(gg_document *document) {
+    start(document, false);
+}
+
+void gg__capture_start_queued(gg_document *document) {
+    start(document, true);
+}
+
+bool gg__capture_gives_way(const gg_capture *c) {
+    return c->queued && c->looking;
+}
+
+const gg_workspace *gg__capture_workspace(const gg_capture *c) {
+    return c->workspace;
+}
+
 void gg_capture_cancel(gg_document *document) {
     gg_capture *c = document->capture;
     document->capture_again = false;
+    document->capture_turn = GG_CAPTURE_NOT_WAITING;
     if (c == NULL) return;
     document->capture = NULL;
     c->document = NULL;
     atomic_store(&c->given_up, true);
     on_cancel(c);
-}
-
-void gg_captures_wanted(gg_session *session) {
-    for (size_t i = 0; i < session->documents.len; i++) {
-        gg_document *d = session->documents.items[i];
-        if (d->capture || !d->capture_again) continue;
-        d->capture_again = false;
-        gg_capture_start(d);
-    }
-}
-
-/* Its text is what was captured: of another one, nothing is run before it is saved. */
-static bool is_as_captured(gg_document *document) {
-    return document->findings &&
-           gg_str_equal(gg_text_bytes(document->findings->text), gg_text_bytes(gg_document_text(document)));
-}
-
-void gg_captures_outdated(gg_session *session, json_t *changed) {
-    for (size_t i = 0; i < session->documents.len; i++) {
-        gg_document *d = session->documents.items[i];
-        const char *path;
-        json_t *value;
-        if (d->reads == NULL || gg_options_of(d)->run == GG_RUN_MANUAL || !is_as_captured(d)) continue;
-        json_object_foreach(changed, path, value) {
-            if (json_object_get(d->reads, path) == NULL) continue;
-            gg_capture_start(d);
-            break;
-        }
-    }
 }

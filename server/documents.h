@@ -58,6 +58,13 @@ typedef struct gg_mark {
     bool gone;  /* its lines were deleted: nothing is shown until they are back (undo), or the next capture */
 } gg_mark;
 
+typedef enum gg_capture_turn { /* of a document that is to be captured when others are; see capture_queue.c */
+                               GG_CAPTURE_NOT_WAITING,
+                               GG_CAPTURE_TO_LOOK, /* whether its result is stored */
+                               GG_CAPTURE_TO_RUN,
+    GG_CAPTURE_NOW /* a person waits for it: as soon as the settings are known */
+} gg_capture_turn;
+
 typedef struct gg_document {
     gg_session *session;
     char *uri, *path; /* path NULL for documents that are no files */
@@ -85,7 +92,8 @@ typedef struct gg_document {
     uint64_t pulled_revision; /* the client was last told of this text */
     json_t *reads;      /* {path: true}: other files of the workspace that the last capture read; NULL: not known */
     bool fresh;         /* the next capture is to run, whatever is stored */
-    bool capture_again; /* when the one that runs, or the question for settings, is done */
+    bool capture_again; /* when the one that runs is done */
+    gg_capture_turn capture_turn;
 } gg_document;
 
 gg_document *gg_document_find(gg_session *session, gg_str uri); /* settled; NULL when it is not open */

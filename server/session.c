@@ -64,12 +64,12 @@ void gg_session_read_caps(gg_session *session, const json_t *capabilities) {
 void gg_session_restart_workers(gg_session *session) {
     for (size_t i = 0; i < session->documents.len; i++) {
         gg_document *d = session->documents.items[i];
-        bool again = d->capture != NULL || d->capture_again || d->findings != NULL;
+        bool again = d->capture != NULL || d->capture_turn || d->findings != NULL;
         gg_capture_cancel(d);
-        d->capture_again = again;
+        d->capture_turn = again ? GG_CAPTURE_TO_LOOK : GG_CAPTURE_NOT_WAITING;
     }
     gg_workspaces_restart(session);
-    gg_captures_wanted(session);
+    gg_captures_next(session);
 }
 
 /* True when the worker is another one now.  The keys are merged one by one into what was said before. */
@@ -128,7 +128,7 @@ void gg_settings_came(gg_session *session) {
     if (session->asking) return;
     if (session->warm) warm(session);
     session->warm = false;
-    gg_captures_wanted(session);
+    gg_captures_next(session);
 }
 
 static void on_settings(void *data, const json_t *result, const json_t *error) {

@@ -203,11 +203,18 @@ void gg_progress_cancel(gg_session *session, gg_token token);
 void gg_progress_close_all(gg_session *session);
 
 /* ---- captures, glue, publishing ------------------------------------------------------------------------------------------------ */
-void gg_capture_start(gg_document *document);
+void gg_capture_start(gg_document *document); /* now: a person waits for it */
 void gg_capture_cancel(gg_document *document);
-void gg_captures_wanted(gg_session *session); /* starts those that waited */
+void gg_capture_queue(gg_document *document); /* when those are done that run: what was opened */
+void gg_captures_next(gg_session *session);   /* starts what waits and may run now */
 /* Files are other ones on disk, {path: true}: what was captured with them is captured again. */
 void gg_captures_outdated(gg_session *session, json_t *changed);
+/* captures.c, for capture_queue.c */
+void gg__capture_start_queued(gg_document *document);
+bool gg__capture_gives_way(const struct gg_capture *capture); /* it is queued, and looks for a stored result */
+const gg_workspace *gg__capture_workspace(const struct gg_capture *capture);
+/* Another capture runs in its worker, or will in a moment. */
+bool gg__workspace_is_captured(const gg_session *session, const gg_workspace *workspace, const struct gg_capture *but);
 
 typedef struct gg_glue_result {
     int error;           /* 0, or GG_ESTALE / GG_ECANCELED / GG_EFAILED / … */

@@ -1,9 +1,11 @@
 """textDocument/didOpen: whatever the file holds, the server publishes for its version and stays."""
 
+import asyncio
+
 import programs
 import pytest
 from lsprotocol import types
-from support import plain
+from support import confirmed, plain
 
 
 async def published(client, uri):
@@ -55,7 +57,7 @@ async def test_a_huge_file(start):
 async def test_a_file_of_several_megabytes(start):
     """Read, edited and closed without a stall; what comes behind the large message is done behind it."""
     client = await start()
-    text = "x = 1  # words and 🔥\n" * 200_000
+    text = ("x = 1  # " + "words and 🔥 " * 8 + "\n") * 40_000
     uri = client.open("large.py", text)
     client.replace(uri, "x = 1", "yy = 1")
     client.edit(uri, [types.TextDocumentContentChangeWholeDocument(text="z = 1\n" + text)])
@@ -87,3 +89,45 @@ async def test_opened_twice(start):
     client.open("twice.py", programs.CLEAN)
     await client.sync()
     assert uri in client.diagnostics
+
+
+async def test_what_is_saved_goes_before_what_was_opened(start, tmp_path):
+    """Of many open files one is captured at a time: those that a person waits for, then the one that was opened last."""
+    go, order = tmp_path / "go", tmp_path / "order"
+    text = f"""import time
+from pathlib import Path
+
+with open({str(order)!r}, "a") as out:
+    out.write(Path(__file__).stem + "\\n")
+while NAME == "first" and not Path({str(go)!r}).exists():
+    time.sleep(0.02)
+
+"""
+    client = await start(trusted=True)
+    uris = {}
+    for name in ("first", "second", "third", "fourth"):
+        uris[name] = client.open(f"{name}.py", text.replace("NAME", repr(name)) + programs.BRANCH)
+        while not order.exists():  # the first one runs
+            await asyncio.sleep(0.02)
+    client.save(uris["second"])
+    await client.request("gg/status")  # everything before it was taken
+    go.touch()
+    await client.sync()
+    captured = list(dict.fromkeys(order.read_text().split()))
+    assert captured == ["first", "second", "fourth", "third"]
+    assert all(confirmed(client.diagnostics[uri]) for uri in uris.values())
+
+
+async def test_a_stored_result_waits_for_nobody(start, tmp_path):
+    """What was captured before is shown while another file's capture is stuck."""
+    client = await start(trusted=True)
+    await client.saved(client.open("known.py", programs.BRANCH))
+    client.close(client.uri("known.py"))
+    go = tmp_path / "go"
+    stuck = f"import os\nimport time\n\nwhile not os.path.exists({str(go)!r}):\n    time.sleep(0.02)\n\n"
+    client.open("stuck.py", stuck + programs.BRANCH)
+    uri = client.open("known.py", programs.BRANCH)
+    await client.until("the stored result", lambda: confirmed(client.diagnostics.get(uri)))
+    assert not confirmed(client.diagnostics.get(client.uri("stuck.py")))
+    go.touch()
+    await client.sync()

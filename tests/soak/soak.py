@@ -80,6 +80,13 @@ def graphglue_inputs():
 """
 
 
+NOTHING = """
+
+def graphglue_inputs():
+    return []
+"""
+
+
 class Lost(Exception):
     """What a person would have missed."""
 
@@ -190,11 +197,9 @@ class Editor:
         self.texts: dict[str, str] = {}
         self.versions = collections.Counter[str]()
         self.names = [f"m{i:03}.py" for i in range(count)]
-        self.small = self.names[
-            ::3
-        ]  # what is captured in a second; the others' classes are tried one by one, for seconds each
+        self.small = self.names[::3]  # with something to capture
         self.first = {
-            n: generate("python", dice.choice([60, 200, 600]), i) if i % 3 else SMALL.format(n=i)
+            n: generate("python", dice.choice([60, 200, 600]), i) + NOTHING if i % 3 else SMALL.format(n=i)
             for i, n in enumerate(self.names)
         }
         for name in self.names:
@@ -439,7 +444,7 @@ def run(options: argparse.Namespace, folder: Path, small_disk: bool, log: Path) 
     with ModelServer(drawn(options.seed, "no answer")) as model:
         env = os.environ | {"GRAPHGLUE_MODEL_KEY": "soak"}
         client = Client([str(Path(options.bin).resolve() / "graphglue-lsp"), "--stdio", "--test"], folder, env, log)
-        settings = {"python": options.python, "timeout": 20, "captures": "onSave"}
+        settings: dict[str, Any] = {"python": options.python, "capture": {"timeout": 20}}
         settings["model"] = {"url": model.url, "name": "soak", "timeout": 5, "idleTimeout": 3, "connectTimeout": 2}
         caps = json.loads(json.dumps(CAPS)) | {"general": {"positionEncodings": ["utf-8"]}}
         caps["textDocument"]["diagnostic"] = {}
