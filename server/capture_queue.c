@@ -46,10 +46,10 @@ void gg_captures_next(gg_session *session) {
 }
 
 void gg_capture_queue(gg_document *document) {
-    if (document->capture == NULL)
-        document->capture_turn = GG_CAPTURE_TO_LOOK;
-    else
+    if (document->capture)
         document->capture_again = true;
+    else if (document->capture_turn == GG_CAPTURE_NOT_WAITING)
+        document->capture_turn = GG_CAPTURE_TO_LOOK;
     gg_captures_next(document->session);
 }
 

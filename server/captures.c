@@ -344,12 +344,12 @@ static void start(gg_document *document, bool queued) {
     gg_session *session = document->session;
     document->capture_turn = GG_CAPTURE_NOT_WAITING;
     if (!session->settings.trusted || !gg_document_can_run(document) || session->state != GG_STATE_INITIALIZED) return;
-    if (session->asking) {
-        document->capture_turn = queued ? GG_CAPTURE_TO_LOOK : GG_CAPTURE_NOW;
-        return;
-    }
     if (document->capture) {
         document->capture_again = true;
+        return;
+    }
+    if (session->asking) {
+        document->capture_turn = queued ? GG_CAPTURE_TO_LOOK : GG_CAPTURE_NOW;
         return;
     }
     if (gg_document_is_excluded(document)) return;

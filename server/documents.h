@@ -62,7 +62,7 @@ typedef enum gg_capture_turn { /* of a document that is to be captured when othe
                                GG_CAPTURE_NOT_WAITING,
                                GG_CAPTURE_TO_LOOK, /* whether its result is stored */
                                GG_CAPTURE_TO_RUN,
-    GG_CAPTURE_NOW /* a person waits for it: as soon as the settings are known */
+                               GG_CAPTURE_NOW /* a person waits for it: as soon as the settings are known */
 } gg_capture_turn;
 
 typedef struct gg_document {
