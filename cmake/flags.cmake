@@ -18,6 +18,12 @@ if(GG_FUZZ)
   add_compile_options(-fsanitize=fuzzer-no-link)
 endif()
 
+if(GG_COVERAGE) # mapped into memory (%c): forks, killed and sandboxed processes count too
+  add_compile_options(-fprofile-instr-generate=${CMAKE_BINARY_DIR}/coverage/%m%c.profraw -fcoverage-mapping
+    "SHELL:-mllvm -runtime-counter-relocation")
+  add_link_options(-fprofile-instr-generate)
+endif()
+
 # gg_library(<folder> DEPENDS <targets>…): every .c of the folder (globbed; a new file needs no row here).
 function(gg_library name)
   cmake_parse_arguments(ARG "" "" "DEPENDS;GLOBS" ${ARGN})

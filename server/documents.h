@@ -58,11 +58,12 @@ typedef struct gg_mark {
     bool gone;  /* its lines were deleted: nothing is shown until they are back (undo), or the next capture */
 } gg_mark;
 
-typedef enum gg_capture_turn { /* of a document that is to be captured when others are; see capture_queue.c */
-                               GG_CAPTURE_NOT_WAITING,
-                               GG_CAPTURE_TO_LOOK, /* whether its result is stored */
-                               GG_CAPTURE_TO_RUN,
-                               GG_CAPTURE_NOW /* a person waits for it: as soon as the settings are known */
+/* Of a document that is to be captured, but not now; see capture_queue.c. */
+typedef enum gg_capture_turn {
+    GG_CAPTURE_NOT_WAITING,
+    GG_CAPTURE_TO_LOOK, /* whether its result is stored */
+    GG_CAPTURE_TO_RUN,
+    GG_CAPTURE_NOW /* a person waits for it: as soon as the settings are known */
 } gg_capture_turn;
 
 typedef struct gg_document {
