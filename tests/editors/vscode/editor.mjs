@@ -204,11 +204,15 @@ export class Editor {
   }
 
   async hover(text) {
-    const mark = await this.until(`${text} underlined`, async () => (await this.underlined()).find((m) => m.text === text));
-    await this.page.mouse.move(mark.x - 3, mark.y);
-    await this.page.mouse.move(mark.x, mark.y);
     const shown = this.page.locator(".monaco-hover:visible .monaco-hover-content");
+    let pointed;
     return this.until(`the hover of ${text}`, async () => {
+      const mark = (await this.underlined()).find((m) => m.text === text);
+      if (mark && mark.y !== pointed?.y) {
+        await this.page.mouse.move(mark.x - 3, mark.y); // a code lens that comes moves it
+        await this.page.mouse.move(mark.x, mark.y);
+        pointed = mark;
+      }
       const said = (await shown.allInnerTexts()).join("\n");
       return said && !/Loading/.test(said) ? said : undefined;
     });
@@ -216,11 +220,12 @@ export class Editor {
 
   /** The entries of the light bulb at what is underlined; the menu stays open. */
   async bulb(text) {
-    await this.clickOn(text);
+    let clicked = await this.clickOn(text);
     const bulbs = this.page.locator(".editor-instance [class*=codicon-gutter-lightbulb], .editor-instance .lightBulbWidget:visible");
     const box = await this.until(`the light bulb of ${text}`, async () => {
       const boxes = await Promise.all((await bulbs.all()).map((bulb) => bulb.boundingBox({ timeout: ATTEMPT_MS }).catch(() => null)));
       const marks = (await this.underlined()).filter((mark) => mark.text === text); // a code lens that comes moves it
+      if (marks.length && !marks.some((mark) => mark.y === clicked.y)) clicked = await this.clickOn(text);
       const isBeside = ({ y, height }) => marks.some((mark) => y <= mark.y && mark.y <= y + height);
       return boxes.find((place) => place && isBeside(place)); // not that of the line before
     });
