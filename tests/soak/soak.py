@@ -72,7 +72,8 @@ class Net{n}(nn.Module):
         x = self.linear(x)
         if x.sum() > {n}:
             x = x * 2
-        return x + x.max().item()
+        ordered = torch.tensor(sorted(x.flatten().tolist()))  # no rule mends that: a model is asked
+        return x + ordered[-1]
 
 
 def graphglue_inputs():
@@ -198,6 +199,7 @@ class Editor:
         self.versions = collections.Counter[str]()
         self.names = [f"m{i:03}.py" for i in range(count)]
         self.small = self.names[::3]  # with something to capture
+        self.waiting: set[str] = set()  # what an edit was asked for: a person waits for it, until the next rest
         self.first = {
             n: generate("python", dice.choice([60, 200, 600]), i) + NOTHING if i % 3 else SMALL.format(n=i)
             for i, n in enumerate(self.names)
@@ -228,6 +230,8 @@ class Editor:
         return {"line": head.count("\n"), "character": len(head.rpartition("\n")[2].encode())}
 
     def edit(self, name: str) -> None:
+        if name in self.waiting:
+            return
         dice, changes = self.dice, []
         text = self.texts[name]
         if len(text) > 60_000 or dice.random() < 0.01:  # a formatter, or another branch
@@ -256,17 +260,21 @@ class Editor:
             {"textDocument": {**self.document(name), "version": self.versions[name]}, "contentChanges": changes},
         )
 
+    def restore(self, name: str) -> None:
+        """What can be captured, not what a draw left of it."""
+        self.texts[name] = self.first[name]
+        self.versions[name] += 1
+        change = {"text": self.texts[name]}
+        self.client.notify(
+            "textDocument/didChange",
+            {"textDocument": {**self.document(name), "version": self.versions[name]}, "contentChanges": [change]},
+        )
+
     def save(self, name: str) -> None:
         if name not in self.texts:
             self.open(name)
-        if self.dice.random() < 0.7:  # what can be captured, not what a draw left of it
-            self.texts[name] = self.first[name]
-            self.versions[name] += 1
-            change = {"text": self.texts[name]}
-            self.client.notify(
-                "textDocument/didChange",
-                {"textDocument": {**self.document(name), "version": self.versions[name]}, "contentChanges": [change]},
-            )
+        if self.dice.random() < 0.7 and name not in self.waiting:
+            self.restore(name)
         with contextlib.suppress(OSError):  # the disk may be full: editors keep the buffer
             (self.folder / name).write_text(self.texts[name], newline="")
         self.client.notify("textDocument/didSave", {"textDocument": self.document(name)})
@@ -299,6 +307,13 @@ class Editor:
 
     def command(self, name: str) -> None:
         uri = self.uri(name)
+        if name in self.waiting:
+            return
+        if name not in self.texts:
+            self.open(name)
+        if self.dice.random() < 0.7:
+            self.restore(name)
+            self.waiting.add(name)
         command, argument = self.dice.choice(
             [
                 ("graphglue.glueAll", uri),
@@ -367,6 +382,7 @@ def rest(client: Client, editor: Editor, world: World) -> tuple[float, int, int]
     """Lets everything come to rest and compares; memory in MB, descriptors, handles."""
     world.settle()
     client.ask("gg/sync")
+    editor.waiting.clear()
     client.wait(lambda: not client.owed and not client.progress or client.wrong, REST_S, "answers and ends of progress")
     if client.wrong:
         raise Lost(client.wrong[0])
@@ -400,7 +416,8 @@ def drive(options: argparse.Namespace, client: Client, editor: Editor, world: Wo
         elif what < 0.985:
             editor.look(name)
         elif what < 0.9925:
-            editor.close(name)
+            if name not in editor.waiting:
+                editor.close(name)
         elif what < 0.996:
             editor.save(name if dice.random() < 0.05 else dice.choice(editor.small))
         elif what < 0.9975:
