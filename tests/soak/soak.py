@@ -42,6 +42,7 @@ from lsp_client import CAPS, bodies, framed, generate, tree  # noqa: E402
 from model_server import ModelServer, drawn  # noqa: E402
 
 REST_S = 600  # everything that was begun ends within this: a capture's deadline, a worker's start, the model's time
+END_S = 10
 DISK_BYTES = 24 << 20
 PIECES = [
     "x",
@@ -486,8 +487,10 @@ def run(options: argparse.Namespace, folder: Path, small_disk: bool, log: Path) 
             left = tree(client.process.pid)[1:]
             if (code := client.process.wait(30)) != 0:
                 raise Lost(f"it exited with {code}")
-            time.sleep(1)  # a worker that was killed is reaped by init
-            if alive := [p for p in left if os.path.exists(f"/proc/{p}")]:
+            late = time.monotonic() + END_S
+            while (alive := [p for p in left if os.path.exists(f"/proc/{p}")]) and time.monotonic() < late:
+                time.sleep(0.1)  # what was killed gives its memory back first, and is reaped by init
+            if alive:
                 raise Lost(f"it left processes behind: {alive}")
         finally:
             client.process.kill()
