@@ -12,8 +12,7 @@ static bool is_math_function(const gg_rule_input *in, TSNode call) {
 
 /* The call at the site: one that is a number, or math.f(E), which makes one of the tensor. */
 static bool find(const gg_rule_input *in, gg__extraction *out) {
-    TSNode at = gg_node_at(in->tree, in->span);
-    while (!ts_node_is_null(at) && !gg_node_is(at, "call")) at = gg__parent(at);
+    TSNode at = gg_node_ancestor(gg_node_at(in->tree, in->span), "call");
     if (ts_node_is_null(at)) return false;
     if (gg__match_extraction(in, at, out)) return true;
     TSNode function = gg__field(at, "function");

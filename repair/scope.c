@@ -76,13 +76,11 @@ bool gg__binds(const gg_tree *tree, TSNode scope, gg_str name) {
 
 bool gg__is_local(const gg_tree *tree, TSNode at, gg_str name) {
     for (TSNode scope = at; !ts_node_is_null(scope); scope = gg__parent(scope)) {
-        static const char *const comprehensions[] = {"list_comprehension", "set_comprehension",
-                                                     "dictionary_comprehension", "generator_expression"};
         if (gg_node_is(scope, "function_definition") || gg_node_is(scope, "lambda")) {
             if (gg__binds(tree, gg__field(scope, "parameters"), name) ||
                 gg__binds(tree, gg__field(scope, "body"), name))
                 return true;
-        } else if (is_any(scope, comprehensions, GG_COUNT(comprehensions)) && gg__binds(tree, scope, name)) {
+        } else if (gg__is_comprehension(scope) && gg__binds(tree, scope, name)) {
             return true;
         }
     }

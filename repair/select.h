@@ -37,8 +37,8 @@ typedef struct gg__select {
     size_t outer_count;
     bool copies; /* what is selected may be a tensor of its own where it was one that others hold: gg_edits.copies */
     bool finite; /* the condition asks whether values are finite: the arm not taken may hold what is not */
-    bool
-        unseen; /* it will lie under a flag that was not so in the capture: no run of it may have shown that sizes differ */
+    /* it will lie under a flag that was not so in the capture: no run of it may have shown that sizes differ */
+    bool unseen;
 } gg__select;
 
 void gg__select_init(gg__select *s, const gg_rule_input *in, TSNode statement, gg_arena *arena);

@@ -10,6 +10,14 @@ TSNode gg__parent(TSNode node) {
     return ts_node_is_null(node) ? node : ts_node_parent(node);
 }
 
+bool gg__is_comprehension(TSNode node) {
+    static const char *const kinds[] = {"list_comprehension", "set_comprehension", "dictionary_comprehension",
+                                        "generator_expression"};
+    for (size_t i = 0; i < GG_COUNT(kinds); i++)
+        if (gg_node_is(node, kinds[i])) return true;
+    return false;
+}
+
 TSNode gg__child(TSNode node, uint32_t i) {
     return ts_node_is_null(node) ? node : ts_node_named_child(node, i);
 }

@@ -11,6 +11,7 @@ TSNode gg__function(TSNode node);
 /* As tree-sitter's, but a null node has no fields, parent, children or text. */
 TSNode gg__field(TSNode node, const char *name);
 TSNode gg__parent(TSNode node);
+bool gg__is_comprehension(TSNode node);    /* or a generator expression */
 TSNode gg__child(TSNode node, uint32_t i); /* named */
 uint32_t gg__child_count(TSNode node);     /* named */
 gg_str gg__text(const gg_tree *tree, TSNode node);

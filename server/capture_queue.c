@@ -45,11 +45,15 @@ void gg_captures_next(gg_session *session) {
     }
 }
 
-void gg_capture_queue(gg_document *document) {
+static void mark(gg_document *document) {
     if (document->capture)
         document->capture_again = true;
     else if (document->capture_turn == GG_CAPTURE_NOT_WAITING)
         document->capture_turn = GG_CAPTURE_TO_LOOK;
+}
+
+void gg_capture_queue(gg_document *document) {
+    mark(document);
     gg_captures_next(document->session);
 }
 
@@ -59,16 +63,19 @@ static bool is_as_captured(gg_document *document) {
            gg_str_equal(gg_text_bytes(document->findings->text), gg_text_bytes(gg_document_text(document)));
 }
 
+static bool has_read(const gg_document *document, json_t *changed) {
+    const char *path;
+    json_t *value;
+    json_object_foreach(changed, path, value) {
+        if (json_object_get(document->reads, path)) return true;
+    }
+    return false;
+}
+
 void gg_captures_outdated(gg_session *session, json_t *changed) {
     for (size_t i = 0; i < session->documents.len; i++) {
         gg_document *d = session->documents.items[i];
-        const char *path;
-        json_t *value;
-        if (d->reads == NULL || gg_options_of(d)->run == GG_RUN_MANUAL || !is_as_captured(d)) continue;
-        json_object_foreach(changed, path, value) {
-            if (json_object_get(d->reads, path) == NULL) continue;
-            gg_capture_queue(d);
-            break;
-        }
+        if (has_read(d, changed) && gg_options_of(d)->run != GG_RUN_MANUAL && is_as_captured(d)) mark(d);
     }
+    gg_captures_next(session);
 }

@@ -180,18 +180,12 @@ bool gg__is_self(const gg__look *look, TSNode node) {
 
 /* ---- which scope a name belongs to ------------------------------------------------------------------------------------- */
 
-static bool is_comprehension(TSNode node) {
-    static const char *const types[] = {"list_comprehension", "set_comprehension", "dictionary_comprehension",
-                                        "generator_expression"};
-    return gg__is_one_of(gg_str_from(ts_node_type(node)), types, GG_COUNT(types));
-}
-
 /* The scope that runs what stands there: defaults, annotations, decorators and what a comprehension first goes over are of the scope around. */
 static TSNode scope_of(TSNode node) {
     for (TSNode child = node, at = gg__parent(node); !ts_node_is_null(at); child = at, at = gg__parent(at)) {
         bool body = ts_node_eq(gg__field(at, "body"), child);
         if (body && (gg__is_definition(at) || gg_node_is(at, "lambda"))) return at;
-        if (is_comprehension(at) && !ts_node_eq(gg__child(at, 1), child)) return at;
+        if (gg__is_comprehension(at) && !ts_node_eq(gg__child(at, 1), child)) return at;
         if (gg_node_is(at, "module")) return at;
     }
     return (TSNode){0};
@@ -207,7 +201,8 @@ static TSNode bound_in(TSNode identifier) {
     for (TSNode at = parent; !ts_node_is_null(at); at = gg__parent(at)) {
         if (gg_node_is(at, "parameters") || gg_node_is(at, "lambda_parameters")) return gg__parent(at);
         if (gg_node_is(at, "for_in_clause")) return gg__parent(at);
-        if (gg_node_is(at, "block") || gg__is_definition(at) || gg_node_is(at, "lambda") || is_comprehension(at)) break;
+        if (gg_node_is(at, "block") || gg__is_definition(at) || gg_node_is(at, "lambda") || gg__is_comprehension(at))
+            break;
     }
     return scope_of(gg__is_definition(parent) ? parent : identifier);
 }

@@ -81,8 +81,7 @@ static bool is_no_product(TSNode node, void *data) {
 
 static bool find(const gg_rule_input *in, TSNode *out, TSNode *product) {
     search s = {.in = in};
-    TSNode at = gg_node_at(in->tree, in->span);
-    while (!ts_node_is_null(at) && !gg_node_is(at, "call")) at = gg__parent(at);
+    TSNode at = gg_node_ancestor(gg_node_at(in->tree, in->span), "call");
     if (ts_node_is_null(at) || in->site->first == NULL || gg__visit(at, is_no_product, &s)) return false;
     *out = s.whole;
     *product = s.product;

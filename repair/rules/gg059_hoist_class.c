@@ -5,12 +5,7 @@
 #include "repair/syntax.h"
 
 static bool is_scope(TSNode node) {
-    static const char *const scopes[] = {"function_definition",      "lambda",
-                                         "list_comprehension",       "set_comprehension",
-                                         "dictionary_comprehension", "generator_expression"};
-    for (size_t i = 0; i < GG_COUNT(scopes); i++)
-        if (gg_node_is(node, scopes[i])) return true;
-    return false;
+    return gg_node_is(node, "function_definition") || gg_node_is(node, "lambda") || gg__is_comprehension(node);
 }
 
 static bool is_name_of_something(TSNode node) {

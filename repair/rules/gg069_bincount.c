@@ -12,8 +12,7 @@ typedef struct counting {
 } counting;
 
 static bool find(const gg_rule_input *in, counting *c) {
-    TSNode at = gg_node_at(in->tree, in->span), given[3];
-    while (!ts_node_is_null(at) && !gg_node_is(at, "call")) at = gg__parent(at);
+    TSNode at = gg_node_ancestor(gg_node_at(in->tree, in->span), "call"), given[3];
     TSNode function = gg__field(at, "function"), arguments = gg__field(at, "arguments");
     if (in->site->first == NULL || !gg_node_is(arguments, "argument_list") ||
         !gg__refers_to(in->tree, function, "torch.bincount"))

@@ -186,11 +186,9 @@ static bool is_no_use(TSNode node, void *data) {
 
 /* May the expression be evaluated more than once where its statement runs once? */
 static bool is_repeated(TSNode node, TSNode statement) {
-    static const char *const kinds[] = {"lambda", "list_comprehension", "set_comprehension", "dictionary_comprehension",
-                                        "generator_expression"};
     bool repeated = gg_node_is(statement, "for_statement") || gg_node_is(statement, "while_statement");
     for (TSNode at = node; !repeated && !ts_node_eq(at, statement); at = gg__parent(at))
-        for (size_t i = 0; i < GG_COUNT(kinds); i++) repeated = repeated || gg_node_is(at, kinds[i]);
+        repeated = gg_node_is(at, "lambda") || gg__is_comprehension(at);
     return repeated;
 }
 
@@ -213,8 +211,7 @@ static void find_later(const gg_rule_input *in, TSNode made, sparse *s) {
 }
 
 static bool find(const gg_rule_input *in, sparse *s) {
-    TSNode at = gg_node_at(in->tree, in->span), given[3];
-    while (!ts_node_is_null(at) && !gg_node_is(at, "call")) at = gg__parent(at);
+    TSNode at = gg_node_ancestor(gg_node_at(in->tree, in->span), "call"), given[3];
     TSNode arguments = gg__field(at, "arguments");
     if (in->site->first == NULL || !gg_node_is(arguments, "argument_list") ||
         !gg__refers_to(in->tree, gg__field(at, "function"), "torch.sparse_coo_tensor"))

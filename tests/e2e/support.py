@@ -472,6 +472,10 @@ def capabilities(
 # ---- raw frames -----------------------------------------------------------------------------------------------------------
 
 
+def framed(body: bytes) -> bytes:
+    return b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
+
+
 @dataclasses.dataclass
 class Raw:
     """A server spoken to in bytes, for what no well-behaved client sends.  Blocking; every wait has a deadline."""
@@ -498,7 +502,7 @@ class Raw:
         self.process.stdin.write(data)
 
     def send_body(self, body: bytes) -> None:
-        self.send_bytes(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+        self.send_bytes(framed(body))
 
     def send(self, **message: Any) -> None:
         if "method" in message and isinstance(message.get("id"), int | str):

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from support import framed
 
 PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS = -32700, -32600, -32601, -32602
 
@@ -94,7 +95,7 @@ def test_many_frames_in_one_write(raw):
     frames = b""
     for i in range(200):
         body = json.dumps({"jsonrpc": "2.0", "id": i, "method": "gg/status"}).encode()
-        frames += b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
+        frames += framed(body)
     server.send_bytes(frames)
     for i in range(200):
         assert "result" in server.reply(i)

@@ -9,6 +9,7 @@ import random
 import pytest
 from places import position
 from programs import HEAD
+from support import framed
 
 CANCELED, CONTENT_MODIFIED, INVALID_REQUEST, METHOD_NOT_FOUND = -32800, -32801, -32600, -32601
 NET = (
@@ -34,7 +35,7 @@ class Talk:
 
     def say(self, **message):
         body = json.dumps({"jsonrpc": "2.0", **message}).encode()
-        self.out += b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
+        self.out += framed(body)
 
     def ask(self, id, method, **params):
         self.say(id=id, method=method, params={"textDocument": {"uri": self.uri}, **params})

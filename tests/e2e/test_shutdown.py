@@ -7,6 +7,7 @@ import sys
 import programs
 import pytest
 from lsprotocol import types
+from support import framed
 
 INVALID_REQUEST = -32600
 
@@ -65,7 +66,7 @@ def test_nothing_is_sent_after_shutdown_was_answered(raw):
     item = {"uri": "file:///a.py", "languageId": "python", "version": 1, "text": "x = 1\n"}
     opened = {"jsonrpc": "2.0", "method": "textDocument/didOpen", "params": {"textDocument": item}}
     body, bye = json.dumps(opened).encode(), b'{"jsonrpc":"2.0","id":1,"method":"shutdown"}'
-    server.send_bytes(b"".join(b"Content-Length: %d\r\n\r\n%s" % (len(b), b) for b in (body, bye)))
+    server.send_bytes(b"".join(framed(b) for b in (body, bye)))
     assert server.reply(1)["result"] is None
     answers = [server.request(i, "no/such/method")["error"]["code"] for i in range(2, 5)]
     assert answers == [INVALID_REQUEST] * 3, "a method that is not known is refused like any other"

@@ -25,7 +25,7 @@ SESSION = [
 
 def frames(messages):
     bodies = [json.dumps({"jsonrpc": "2.0", **m}).encode() for m in messages]
-    return b"".join(b"Content-Length: %d\r\n\r\n%s" % (len(b), b) for b in bodies)
+    return b"".join(support.framed(b) for b in bodies)
 
 
 def replies(data):
