@@ -50,8 +50,8 @@ NEVER_DONE = """
 """
 
 
-def test_an_end_before_the_client_agreed_to_show_it(raw, tmp_path):
-    """What was to be shown is over, the client has not answered yet, and shuts the server down: that leaves clean."""
+def ended_before_the_client_agreed(raw, tmp_path):
+    """A server that waits for the client's answer about a progress that is over; and its request."""
     worker = tmp_path / "worker"
     worker.write_text(f"#!{sys.executable} -SE\n{textwrap.dedent(NEVER_DONE)}")
     worker.chmod(0o755)
@@ -62,10 +62,33 @@ def test_an_end_before_the_client_agreed_to_show_it(raw, tmp_path):
     item = {**document["textDocument"], "languageId": "python", "version": 1, "text": programs.BRANCH}
     server.send(method="textDocument/didOpen", params={"textDocument": item})
     server.send(method="textDocument/didSave", params=document)
-    while server.read().get("method") != "window/workDoneProgress/create":
+    while (create := server.read()).get("method") != "window/workDoneProgress/create":
         pass
     server.send(method="textDocument/didClose", params=document)
     server.request("quiet", "gg/sync")
+    return server, create
+
+
+def test_shutdown_before_the_client_agreed_to_show_what_is_over(raw, tmp_path):
+    server, _ = ended_before_the_client_agreed(raw, tmp_path)
+    assert server.request("bye", "shutdown")["result"] is None
+    server.send(method="exit")
+    assert server.wait() == 0
+
+
+def test_what_is_over_when_the_client_agrees_to_show_it_begins_and_ends(raw, tmp_path):
+    """A client keeps what it made for a token until its end."""
+    server, create = ended_before_the_client_agreed(raw, tmp_path)
+    server.send(id=create["id"], result=None)
+    reports = [server.read() for _ in range(2)]
+    assert [(r["params"]["token"], r["params"]["value"]["kind"]) for r in reports] == [
+        (create["params"]["token"], kind) for kind in ("begin", "end")
+    ]
+
+
+def test_what_is_over_when_the_client_refuses_to_show_it_is_let_go(raw, tmp_path):
+    server, create = ended_before_the_client_agreed(raw, tmp_path)
+    server.send(id=create["id"], error={"code": -32603, "message": "no room"})
     assert server.request("bye", "shutdown")["result"] is None
     server.send(method="exit")
     assert server.wait() == 0
