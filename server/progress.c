@@ -48,8 +48,10 @@ static void on_created(void *data, const json_t *result, const json_t *error) {
     const bool over = p->state == ENDED, shown = error == NULL && p->session->state == GG_STATE_INITIALIZED;
     if (shown) send_value(p, "begin", p->title, p->message);
     if (shown && over) send_value(p, "end", NULL, NULL); /* a client keeps what it made for the token until then */
-    if (over) release(p);
-    else if (shown) p->state = SHOWN;
+    if (over)
+        release(p);
+    else if (shown)
+        p->state = SHOWN;
 }
 
 static void on_time(uv_timer_t *timer) {
