@@ -1,6 +1,7 @@
 """Programs that give no inputs: each class `Net` can be run, and what it wants shows only in its layers, its names or the errors of its calls."""
 
 HEAD = """import dataclasses
+import enum
 import os
 import time
 import typing
@@ -139,4 +140,34 @@ RUN = {
         arguments="image_size=36, patch_size=6",
         forward="return self.a(x).flatten(2) + self.b",
     ),
+    "normalized_map": layers("nn.LayerNorm((3, 7))", forward="return self.a(x)"),
+    "normalized_groups": layers("nn.GroupNorm(3, 9)", forward="return self.a(x).flatten(1)"),
+    "volume": layers("nn.Conv3d(2, 4, 3)", "nn.MaxPool3d(2)", takes="scan", forward="return self.b(self.a(scan))"),
+    "reshaped": layers(forward="return x.view(-1, 6, 5).mean(1)"),
+    "reshaped_whole": layers(forward="return x.view(4, 7, 9).sum(-1)"),
+    "permuted": layers(forward="return x.permute(0, 3, 1, 4, 2).contiguous()"),
+    "repeated": layers(forward="return x.repeat(1, 1, 2, 2)"),
+    "expanded": layers(forward="return x.expand(5, -1, 6)"),
+    "split": layers(forward="a, b = x.split([5, 6], dim=-1)\nreturn a.sum() + b.sum()"),
+    "chance_loss": layers(takes="scores, wanted", forward="return F.binary_cross_entropy(scores, wanted)"),
+    "summed_by_letters": layers(takes="one, other", forward="return torch.einsum('bhid,bhjd->bhij', one, other)"),
+    "batched_product": layers("nn.Linear(11, 6)", takes="x, y", forward="return torch.bmm(self.a(x), y)"),
+    "resized": layers(forward="return F.interpolate(x, scale_factor=2, mode='bilinear')"),
+    "deep_index": layers(forward="return x[:, 0, :, 1, 0] + x.shape[4]"),
+    "shape_by_index": layers(forward="n = x.shape[3]\nreturn x.sum(0) / n"),
+    "bits": layers(takes="flags", forward="return (flags & 3) + torch.bitwise_not(flags)"),
+    "few_rows": layers("nn.Embedding(2, 6)", takes="kind, x", forward="return self.a(kind).sum() + x"),
+    "made_of_many_things": "class Kind(enum.Enum):\n    A = 1\n\n\nclass Pair(typing.NamedTuple):\n    low: int\n    high: int\n\n\n"
+    + "@dataclasses.dataclass\nclass Size:\n    width: int = 4\n    deep: bool = False\n\n\n"
+    + "class Plain:\n    def __init__(self, rate):\n        self.rate = rate\n\n\n"
+    + layers(
+        "nn.Linear(sizes[0] + names['more'][1], wide.width)",
+        "act()",
+        "(kinds, kind, pair.low, part, dtype, device, phase, plain.rate)",
+        "function",
+        arguments="sizes, names, kinds, kind, pair, wide, part, dtype, device, phase, plain, act, function, text",
+        forward="return self.d(self.b(self.a(x))) * x.new_tensor(self.c[2])",
+    )
+    + "\n\ndef make():\n    return Net([8, 4], {'more': (1, 2)}, {3, 4}, Kind.A, Pair(2, 5), Size(6), slice(0, 2), torch.float32,"
+    + " torch.device('cpu'), 1j, Plain(0.5), nn.ReLU, F.gelu, 'words')\n",
 }

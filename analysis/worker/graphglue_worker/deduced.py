@@ -192,9 +192,9 @@ def maker(plan: Plan, module: types.ModuleType, train: bool) -> Callable[[int], 
 
 
 def words(plan: Plan, module: types.ModuleType) -> str:
-    """What is called with what, as an expression."""
+    """What is called with what, as an expression where there is one."""
     writer = sources.Writer(module.__name__)
     try:
         return layout.flat(writer.call(writer.text(plan.fn), plan.args, plan.kwargs))
     except sources.Unwritable:
-        return plan.how
+        return f"{plan.how}, of values that no short expression makes"
