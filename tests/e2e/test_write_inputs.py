@@ -156,6 +156,66 @@ async def test_a_module_of_another_dtype(start):
     assert "empty_strided((4, 2), (1, 4), dtype=torch.bfloat16).copy_(" in new, new
 
 
+OBJECTS = """import dataclasses
+import torch
+
+
+@dataclasses.dataclass
+class Settings:
+    width: int = 4
+    rates: tuple = (0.1,)
+    deep: bool = False
+
+
+class Table:
+    def __init__(self, rows, name='table'):
+        self.rows = rows
+        self.name = name
+
+
+class Net(torch.nn.Module):
+    def __init__(self, settings, table, kind):
+        super().__init__()
+        self.a = torch.nn.Linear(settings.width, table.rows)
+        self.kind = kind
+
+    def forward(self, x, tokens, mask, *, bias, more):
+        h = self.a(x) * mask + tokens.to(x.dtype) + bias + more['scale']
+        print(h.shape)
+        return h
+"""
+
+
+async def test_what_was_made_of_objects(start):
+    """A person's own classes are constructed; each kind of tensor gets values of its kind."""
+    client = await start(trusted=True, settings=MANUAL)
+    uri = client.open("model.py", OBJECTS)
+    record(
+        client,
+        """import torch
+from model import Net, Settings, Table
+torch.manual_seed(0)
+net = Net(Settings(6), Table(5), {'a': [1, 2.5, None]})
+mask, tokens = torch.rand(40, 5) > 0.3, torch.randint(2, 9, (40, 5))
+net(torch.rand(40, 6, requires_grad=True), tokens, mask, bias=torch.zeros(5), more={'scale': torch.tensor(2.0)})
+""",
+    )
+    await execute(client, COMMAND, uri)
+    await client.until("workspace/applyEdit", lambda: client.applied)
+    client.take_messages()
+    new = client.texts[uri]
+    for made in (
+        "settings=Settings(width=6, rates=(0.1,)),",
+        "table=Table(rows=5, name='table'),",
+        "kind={'a': [1, 2.5, None]},",
+        "torch.randint(2, 9, (40, 5)),",
+        "(torch.rand(40, 5) < 0.67),",
+        ").requires_grad_(),",
+        "{'bias': torch.zeros(5), 'more': {'scale': torch.full((), 2.0)}},",
+    ):
+        assert made in new, new
+
+
 async def test_values_that_are_not_as_they_were_are_told(start):
     client = await start(trusted=True, settings=MANUAL)
     uri = client.open("model.py", programs.HEAD + layer("Net"))
