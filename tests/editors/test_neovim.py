@@ -135,7 +135,9 @@ def test_the_path_of_a_person(project: Project, capsys: pytest.CaptureFixture[st
     assert "GG002" in seen["rule"]
     assert seen["canceled"] is True
     assert "    h = torch.where(h.sum() > 1, h + 1, h - 1)\n    return h\n" in seen["glued"]
-    assert seen["undone"] is True
+    assert seen["undone"] is True and "asked" not in seen
+    assert seen["echoed"] == ["graphglue: mending the file …", "graphglue: mending the file: candidate 1: where", ""]
+    assert "graphglue: 1 repair proved: 1 break → 0" in seen["notes"]
     assert seen["glued_all"] == seen["glued"] and seen["undone_all"] is True
     assert seen["kept"] is True
 
@@ -144,12 +146,15 @@ def test_the_path_of_a_person(project: Project, capsys: pytest.CaptureFixture[st
     assert "2 graphs, 1 break" in graphs["text"] and "def forward" in graphs["text"]
     assert seen["followed"] == {"buffer": True, "line": f"    if {programs.CONDITION}:"}
     assert seen["same_window"] is True and seen["picture"] == "<svg"
+    assert re.search(r"graphglue: .*2 graphs, 1 break: /.*\.svg", seen["notes"])
+    assert "this is no Python file" in seen["notes"], "a document is not run"
     assert "No model was asked yet" in seen["repair_log"]
     assert "def graphglue_inputs():" in seen["inputs"] and seen["undone"] is True
     assert seen["terminal"] == "terminal"
     healthy = seen["healthy"]
     assert re.search(r"the option cmd\): graphglue-lsp \d+\.\d+", healthy), healthy
     assert "trusted: its code may be run" in healthy and sys.executable in healthy and "torch 2." in healthy
+    assert seen["begun"] == 1
     assert "ERROR" not in healthy and "WARNING" not in healthy and "the server runs" in healthy
 
 

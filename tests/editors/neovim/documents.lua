@@ -23,6 +23,7 @@ return function(T)
     return vim.api.nvim_get_current_buf() ~= source
   end)
   seen.same_window = #vim.api.nvim_list_wins() == windows
+  vim.cmd("GraphglueRecord") -- not of the document
   vim.cmd("bwipeout")
 
   -- The picture.
@@ -57,6 +58,9 @@ return function(T)
   vim.cmd("silent undo")
   seen.undone = T.text() == before
   vim.cmd("silent edit! train.py")
+  T.wait_for_client()
+  local settings, python, path = require("graphglue.options").get().settings, vim.env.PYTHON, vim.env.PATH
+  settings.python, vim.env.PATH = nil, "/usr/bin:/bin" -- the Python that has torch is known to the server alone
   vim.cmd("GraphglueRecord")
   T.wait("recorded inputs", function()
     return #vim.fn.glob(".graphglue/inputs/*", false, true) > 0
@@ -65,8 +69,16 @@ return function(T)
     return T.text():find("Process exited 0", 1, true)
   end)
   seen.terminal = vim.bo.buftype
+  settings.python, vim.env.PATH = python, path
 
   vim.cmd("bwipeout!")
   seen.healthy = T.health()
+
+  -- Several files of a project have one server.
+  local begun = #vim.fn.readfile("pids")
+  vim.cmd("GraphglueRestart")
+  T.wait_for_client("the client after :GraphglueRestart")
+  T.sync()
+  seen.begun = #vim.fn.readfile("pids") - begun
   T.finish()
 end

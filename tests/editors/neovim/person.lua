@@ -99,7 +99,9 @@ return function(T)
   -- Glue this graph, from anywhere in the line, and one undo.
   vim.api.nvim_win_set_cursor(0, { found.lnum + 1, 0 })
   local original = T.text()
-  T.choose("Glue this graph")
+  vim.ui.select = function(items)
+    seen.asked = items -- there is one edit, and what ignores the break is none
+  end
   vim.cmd("GraphglueGlue")
   T.wait("the verified edit", function()
     return T.text() ~= original
@@ -107,6 +109,23 @@ return function(T)
   seen.glued = T.text()
   vim.cmd("silent undo")
   seen.undone = T.text() == original
+
+  -- What is under way is in the message line, but not what nobody asked for.
+  local echo, progress = vim.api.nvim_echo, require("graphglue.progress")
+  seen.echoed = {}
+  vim.api.nvim_echo = function(chunks)
+    table.insert(seen.echoed, chunks[1][1])
+  end
+  for _, title in ipairs({ "graphglue: capturing", "graphglue: mending the file" }) do
+    for _, value in ipairs({
+      { kind = "begin", title = title },
+      { kind = "report", message = "candidate 1: where" },
+      { kind = "end" },
+    }) do
+      progress.on_progress(nil, { token = title, value = value }, { client_id = T.clients()[1].id })
+    end
+  end
+  vim.api.nvim_echo = echo
 
   -- The same for the whole file.
   T.sync()

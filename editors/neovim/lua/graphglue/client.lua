@@ -1,6 +1,7 @@
 -- Starts the server for Python buffers, and again when it ended by itself.  Everything else is Neovim's own LSP client: from 0.7.2
 -- (vim.lsp.start_client) to 0.11 and later (vim.lsp.config, vim.lsp.enable).
 local options = require("graphglue.options")
+local progress = require("graphglue.progress")
 local project = require("graphglue.project")
 local server = require("graphglue.server")
 
@@ -15,12 +16,10 @@ local MAX_ENDS, ENDS_SECONDS = 3, 180 -- started again by itself no more often t
 local attached = {}
 ---@type table<string, integer[]> when the servers of a project ended by themselves
 local ends = {}
+---@type table<string, integer> the client of a project; before 0.8 Neovim lists none that still begins
+local begun = {}
 
----@param words string
----@param level integer|nil
-function M.say(words, level)
-  vim.notify("graphglue: " .. words, level or vim.log.levels.INFO)
-end
+M.say = progress.say
 
 ---@return table[] clients that run
 function M.all()
@@ -122,6 +121,9 @@ function M.config()
         require("graphglue.summary").refresh(context.client_id)
         return vim.NIL
       end,
+      ["window/showMessage"] = progress.on_message,
+      ["workspace/applyEdit"] = progress.on_edit,
+      ["$/progress"] = progress.on_progress,
     },
     before_init = function(params, config)
       -- The settings too: before 0.8, Neovim does not tell servers that they may ask for them.
@@ -161,21 +163,18 @@ local function attach(buffer)
     vim.lsp.start(config, { bufnr = buffer })
     return
   end
-  for _, client in ipairs(M.all()) do
-    if M.root_of(client) == root and not client.is_stopped() then
-      vim.lsp.buf_attach_client(buffer, client.id)
-      return
-    end
+  local client = begun[root] and vim.lsp.get_client_by_id(begun[root])
+  if not client or client.is_stopped() then
+    begun[root] = M.is_there() and vim.lsp.start_client(vim.tbl_extend("force", M.config(), { root_dir = root })) or nil
   end
-  local id = M.is_there() and vim.lsp.start_client(vim.tbl_extend("force", M.config(), { root_dir = root }))
-  if id then
-    vim.lsp.buf_attach_client(buffer, id)
+  if begun[root] then
+    vim.lsp.buf_attach_client(buffer, begun[root])
   end
 end
 
 ---@param buffer integer
 ---@return boolean
-local function is_ours(buffer)
+function M.is_ours(buffer)
   return vim.api.nvim_buf_is_loaded(buffer)
     and vim.bo[buffer].buftype == ""
     and vim.tbl_contains(options.get().filetypes, vim.bo[buffer].filetype)
@@ -190,13 +189,13 @@ function M.start()
     group = vim.api.nvim_create_augroup("graphglue", {}),
     pattern = options.get().filetypes,
     callback = function(event)
-      if is_ours(event.buf) then
+      if M.is_ours(event.buf) then
         attach(event.buf)
       end
     end,
   })
   for _, buffer in ipairs(vim.api.nvim_list_bufs()) do
-    if is_ours(buffer) then
+    if M.is_ours(buffer) then
       attach(buffer)
     end
   end
@@ -247,7 +246,7 @@ function M.ended(id, root, buffers)
   end, 10)
   M.say("the server ended by itself and is started again", vim.log.levels.WARN)
   for _, buffer in ipairs(buffers) do
-    if is_ours(buffer) then
+    if M.is_ours(buffer) then
       attach(buffer)
     end
   end

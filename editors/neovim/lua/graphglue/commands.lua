@@ -21,7 +21,9 @@ local SPEAK = {
 ---@return table|nil
 local function running()
   local found = client.of(vim.api.nvim_get_current_buf())
-  if not found then
+  if not found and not client.is_ours(vim.api.nvim_get_current_buf()) then
+    client.say("this is no Python file: go to one's window first", WARN)
+  elseif not found then
     client.say("not running in this buffer; :checkhealth graphglue says why", WARN)
   end
   return found
@@ -35,6 +37,13 @@ local function may_run()
     return false
   end
   return true
+end
+
+--- The client of this buffer, where the project's code may be run; else its user is told.
+---@return table|nil
+local function ready()
+  local found = running()
+  return found and may_run() and found or nil
 end
 
 --- Asks the server of this buffer.
@@ -60,7 +69,7 @@ end
 ---@param command string
 ---@param on_result fun(result: any)|nil
 local function run(command, on_result)
-  if may_run() then
+  if ready() then
     execute(command, vim.uri_from_bufnr(0), on_result)
   end
 end
@@ -87,6 +96,7 @@ end
 
 function M.restart()
   client.restart()
+  client.say("the server is started anew")
 end
 
 --- Looks for graph breaks in the current buffer now, whatever `capture.run` says.
@@ -120,20 +130,21 @@ function M.show_graph(as_picture)
   end)
 end
 
+--- Where each lies is said, too: no program may be there that shows it.
 ---@param entries table[]
 function M.show_pictures(entries)
+  local said = {}
   for _, entry in ipairs(entries) do
     local path = vim.fn.tempname() .. ".svg"
     vim.fn.writefile(vim.split(entry.svg, "\n"), path)
-    if
-      vim.ui.open and vim.ui.open(path)
-      or vim.fn.executable("xdg-open") == 1 and vim.fn.jobstart({ "xdg-open", path }) > 0
-    then
-      client.say(entry.title)
-    else
-      client.say("the picture is " .. path)
+    if vim.ui.open then
+      vim.ui.open(path)
+    elseif vim.fn.executable("xdg-open") == 1 then
+      vim.fn.jobstart({ "xdg-open", path })
     end
+    said[#said + 1] = entry.title .. ": " .. path
   end
+  client.say(table.concat(said, "\n"))
 end
 
 function M.show_repair_log()
@@ -161,21 +172,66 @@ local function finding_at_cursor()
   return best
 end
 
+---@param found table a client
+---@param finding table
+---@return table
+local function position_of(found, finding)
+  return {
+    line = finding.lnum,
+    character = vim.lsp.util.character_offset(0, finding.lnum, finding.col, found.offset_encoding or "utf-16"),
+  }
+end
+
+-- Has the server prove the edit of a code action; one that is refused it tells itself.
+---@param found table a client
+---@param action table
+---@param buffer integer
+local function apply(found, action, buffer)
+  if action.command then -- a model's: the server sends its edit
+    client.request(found, "workspace/executeCommand", action.command, function() end, buffer)
+    return
+  end
+  client.request(found, "codeAction/resolve", action, function(_, resolved)
+    if resolved and resolved.edit then
+      vim.lsp.util.apply_workspace_edit(resolved.edit, found.offset_encoding or "utf-16")
+    end
+  end, buffer)
+end
+
 --- Mends that break; of several edits that are offered, one is chosen.
 function M.glue()
-  local finding = may_run() and running() and finding_at_cursor()
+  local found = ready()
+  local finding = found and finding_at_cursor()
   if not finding then
     return
   end
-  vim.api.nvim_win_set_cursor(0, { finding.lnum + 1, finding.col }) -- what is offered is asked for there
-  local function is_ours(action)
-    return vim.startswith(action.title or "", "Glue this graph")
-  end
-  if vim.fn.has("nvim-0.8") == 1 then
-    vim.lsp.buf.code_action({ filter = is_ours, apply = true })
-  else
-    vim.lsp.buf.code_action({ only = { "quickfix" } })
-  end
+  local buffer, at = vim.api.nvim_get_current_buf(), position_of(found, finding)
+  local params = {
+    textDocument = vim.lsp.util.make_text_document_params(),
+    range = { start = at, ["end"] = at },
+    context = { diagnostics = {}, only = { "quickfix" } },
+  }
+  client.request(found, "textDocument/codeAction", params, function(err, actions)
+    local edits = vim.tbl_filter(function(action) -- and none that ignores it
+      return vim.startswith(action.title, "Glue this graph")
+    end, actions or {})
+    if err then
+      client.say(err.message, WARN)
+    elseif #edits == 0 then
+      client.say("no rule mends this break; :GraphglueExplain says what helps")
+    elseif #edits == 1 then
+      apply(found, edits[1], buffer)
+    else
+      local function title_of(action)
+        return (action.title:gsub("^Glue this graph: ", ""))
+      end
+      vim.ui.select(edits, { prompt = "Glue this graph:", format_item = title_of }, function(action)
+        if action then
+          apply(found, action, buffer)
+        end
+      end)
+    end
+  end, buffer)
 end
 
 ---@param id string|nil GB0170, or a rule's GG002; nil: the finding at the cursor
@@ -194,13 +250,9 @@ function M.explain(id)
   if not finding then
     return
   end
-  local encoding = found.offset_encoding or "utf-16"
   local params = {
     textDocument = vim.lsp.util.make_text_document_params(),
-    position = {
-      line = finding.lnum,
-      character = vim.lsp.util.character_offset(0, finding.lnum, finding.col, encoding),
-    },
+    position = position_of(found, finding),
   }
   client.request(found, "textDocument/hover", params, function(_, result)
     local value = result and result.contents and result.contents.value
@@ -236,12 +288,22 @@ end
 ---@param given string[]
 function M.record(given)
   local buffer = vim.api.nvim_get_current_buf()
-  local program = #given > 0 and given or { python() or "python3", vim.api.nvim_buf_get_name(buffer) }
-  in_terminal(vim.list_extend({ "record", "--" }, program), function(code)
-    if code == 0 and vim.api.nvim_buf_is_loaded(buffer) then
-      vim.api.nvim_buf_call(buffer, M.analyze)
-    end
-  end)
+  local function record(program)
+    in_terminal(vim.list_extend({ "record", "--" }, program), function(code)
+      if code == 0 and vim.api.nvim_buf_is_loaded(buffer) then
+        vim.api.nvim_buf_call(buffer, M.analyze)
+      end
+    end)
+  end
+  if #given > 0 then
+    record(given)
+  elseif ready() then -- with the Python that the server found, as captures are
+    local path = vim.api.nvim_buf_get_name(buffer)
+    execute("graphglue.status", nil, function(answer)
+      local worker = answer and answer.workers and answer.workers[1] or {}
+      record({ type(worker.python) == "string" and worker.python or python() or "python3", path })
+    end)
+  end
 end
 
 return M

@@ -5,12 +5,13 @@ local M = {}
 ---@param markdown string
 function M.float(markdown)
   local lines = vim.split(vim.trim(markdown), "\n")
-  local buffer = vim.lsp.util.open_floating_preview(lines, "markdown", {
+  local buffer, window = vim.lsp.util.open_floating_preview(lines, "markdown", {
     focus_id = "graphglue",
     border = "rounded",
     max_width = 100,
     max_height = math.max(10, math.floor(vim.o.lines * 0.6)),
   })
+  vim.wo[window].linebreak = true
   vim.keymap.set("n", "q", "<Cmd>close<CR>", { buffer = buffer, nowait = true })
 end
 
