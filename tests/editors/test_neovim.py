@@ -125,7 +125,7 @@ def test_the_path_of_a_person(project: Project, capsys: pytest.CaptureFixture[st
         print("\n" + words.format(project.editor, seen["ms_to_static"], seen["ms_to_confirmed"]))
     assert seen["ran_before_trust"] is False and (project.folder / "code-ran").exists()
     assert seen["notes"].count("nothing is run until you say :GraphglueTrust") == 1
-    assert "may be run: its graph breaks are looked for now" in seen["notes"]
+    assert "is trusted: looking for breaks" in seen["notes"]
     assert seen["code"] == "GB0170" and seen["predicted"] == 0, "what a capture found is not predicted any more"
     assert seen["link"] == "https://meta-pytorch.org/compile-graph-break-site/gb/gb0170.html"
     assert seen["covered"] == programs.CONDITION
@@ -171,6 +171,8 @@ def test_an_untrusted_project_runs_nothing(project: Project) -> None:
     assert seen["status"] == "not trusted" and ":GraphglueTrust" in seen["first"]
     assert "not trusted" in seen["health"] and ":GraphglueTrust" in seen["health"]
     assert seen["notes"].count("is run before you say :GraphglueTrust") == 7
+    too_long = [line for line in seen["notes"].splitlines() if len(line) > 67]
+    assert not too_long, "for these Neovim, 80 columns wide, waits for Enter and takes in nothing"
     assert seen["allowed"] == ["code-ran", "python-ran"] and seen["after_distrust"] == []
 
 

@@ -149,7 +149,7 @@ function M.is_there()
   if server.find(M.cmd()).cmd then
     return true
   end
-  vim.notify_once("graphglue: there is no graphglue-lsp; :checkhealth graphglue says what to do", vim.log.levels.WARN)
+  vim.notify_once("graphglue: no graphglue-lsp was found; see :checkhealth graphglue", vim.log.levels.WARN)
   return false
 end
 

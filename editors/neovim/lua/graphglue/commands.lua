@@ -24,16 +24,15 @@ local function running()
   if not found and not client.is_ours(vim.api.nvim_get_current_buf()) then
     client.say("this is no Python file: go to one's window first", WARN)
   elseif not found then
-    client.say("not running in this buffer; :checkhealth graphglue says why", WARN)
+    client.say("not running here; :checkhealth graphglue says why", WARN)
   end
   return found
 end
 
 ---@return boolean
 local function may_run()
-  local root = project.root(0)
-  if not project.is_trusted(root) then
-    client.say(("nothing of %s is run before you say :GraphglueTrust"):format(root), WARN)
+  if not project.is_trusted(project.root(0)) then
+    client.say("nothing is run before you say :GraphglueTrust", WARN)
     return false
   end
   return true
@@ -80,7 +79,7 @@ function M.trust()
     project.allow(root)
     client.restart()
   end
-  client.say("the code of " .. root .. " may be run: its graph breaks are looked for now")
+  client.say(project.short(root) .. " is trusted: looking for breaks")
 end
 
 function M.distrust()
@@ -88,9 +87,9 @@ function M.distrust()
   project.forbid(root)
   client.restart()
   if project.is_trusted(root) then
-    client.say(root .. " is still trusted: setup() or a folder above it says so", WARN)
+    client.say("still trusted, by setup() or a folder above it", WARN)
   else
-    client.say("the code of " .. root .. " is not run any more")
+    client.say(project.short(root) .. " is not run any more")
   end
 end
 
@@ -118,7 +117,7 @@ function M.show_graph(as_picture)
   run("graphglue.showGraph", function(result)
     local entries = result and result.entries or {}
     if #entries == 0 then
-      client.say("nothing of " .. name .. " was run: has it example inputs? :GraphglueWriteInputs", WARN)
+      client.say(name .. " was not run; try :GraphglueWriteInputs", WARN)
     elseif as_picture then
       M.show_pictures(entries)
     else
@@ -218,7 +217,7 @@ function M.glue()
     if err then
       client.say(err.message, WARN)
     elseif #edits == 0 then
-      client.say("no rule mends this break; :GraphglueExplain says what helps")
+      client.say("no rule mends this; :GraphglueExplain says what helps")
     elseif #edits == 1 then
       apply(found, edits[1], buffer)
     else

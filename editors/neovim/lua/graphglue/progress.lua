@@ -17,7 +17,7 @@ local function show(words)
   is_shown = words ~= ""
 end
 
---- As vim.notify, below one name.
+--- As vim.notify, below one name.  Words should fit 67 columns: for more, Neovim waits for Enter, and shows nothing else till then.
 ---@param words string
 ---@param level integer|nil
 function M.say(words, level)

@@ -32,6 +32,16 @@ function M.root(buffer)
   end
 end
 
+local SHORT = 25
+
+--- For a message, which has one line: of a long one, the folders above it by a letter each.
+---@param root string
+---@return string
+function M.short(root)
+  local words = vim.fn.fnamemodify(root, ":~")
+  return #words <= SHORT and words or vim.fn.pathshorten(words)
+end
+
 --- The file that lists the folders allowed by :GraphglueTrust.
 ---@return string
 function M.list_path()
