@@ -18,13 +18,15 @@
         size_t len, cap; \
     }
 
+/* The item is evaluated first: what makes it may push to the same list. */
 #define gg_list_push(list, item)                                                             \
     do {                                                                                     \
+        __typeof__(*(list)->items) gg__item = (item);                                        \
         if ((list)->len == (list)->cap) {                                                    \
             (list)->cap = (list)->cap ? (list)->cap * 2 : 8;                                 \
             (list)->items = gg_realloc((list)->items, (list)->cap * sizeof(*(list)->items)); \
         }                                                                                    \
-        (list)->items[(list)->len++] = (item);                                               \
+        (list)->items[(list)->len++] = gg__item;                                             \
     } while (0)
 
 #define gg_list_clear(list)            \
