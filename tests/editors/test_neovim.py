@@ -192,6 +192,7 @@ def test_health(project: Project) -> None:
     assert "graphglue-lsp was not found; looked at: /nowhere/graphglue-lsp" in seen["no_server"]
     assert "pip install ." in seen["no_server"]
     assert "torch cannot be used" in seen["no_torch"] and "no server runs for it" in seen["no_torch"]
+    assert str(project.outside / "bare") in seen["no_torch"], "the interpreter that was set"
     assert "torch 2." in seen["not_started"] and "torch cannot be used" not in seen["not_started"]
 
 

@@ -272,15 +272,10 @@ local function in_terminal(words, on_exit)
   end
 end
 
----@return string|nil
-local function python()
-  local set = options.get().settings.python
-  return set and vim.fn.expand(set)
-end
-
 --- Which Python, torch and CUDA are used.
 function M.doctor()
-  in_terminal(vim.list_extend({ "doctor" }, python() and { "--python", python() } or {}))
+  local python = options.python()
+  in_terminal(vim.list_extend({ "doctor" }, python and { "--python", python } or {}))
 end
 
 --- Runs this buffer's file, or the given program, and keeps what its modules are called with.
@@ -300,7 +295,7 @@ function M.record(given)
     local path = vim.api.nvim_buf_get_name(buffer)
     execute("graphglue.status", nil, function(answer)
       local worker = answer and answer.workers and answer.workers[1] or {}
-      record({ type(worker.python) == "string" and worker.python or python() or "python3", path })
+      record({ type(worker.python) == "string" and worker.python or options.python() or "python3", path })
     end)
   end
 end

@@ -114,10 +114,10 @@ end
 ---@param program string
 ---@param root string
 local function check_python(program, root)
-  local set = options.get().settings.python
+  local python = options.python()
   local command = { program, "doctor", "--json" }
-  if set then
-    vim.list_extend(command, { "--python", vim.fn.expand(set) })
+  if python then
+    vim.list_extend(command, { "--python", python })
   end
   local code, said = run(command, root)
   local decoded, seen = pcall(vim.fn.json_decode, said)

@@ -23,6 +23,16 @@ function M.get()
   return options
 end
 
+--- The interpreter that was named, in setup() or with vim.lsp.config (Neovim 0.11).
+---@return string|nil
+function M.python()
+  local set = options.settings.python
+  if not set and vim.lsp.config then
+    set = vim.tbl_get(vim.lsp.config.graphglue or {}, "settings", "graphglue", "python")
+  end
+  return set and vim.fn.expand(set)
+end
+
 ---@param given table|nil
 function M.set(given)
   options = vim.tbl_deep_extend("force", options, given or {})
