@@ -15,13 +15,21 @@ gg_document *gg__glued_document(gg_glue_all *all) {
 static gg_str summary_of(const gg_fix *fix, const gg__asked *asked, gg_arena *arena) {
     size_t tried, proved = 0, count, before_breaks = 0, after_breaks = 0;
     const gg_fix_repair *repairs = gg_fix_repairs(fix, &tried);
-    for (size_t i = 0; i < tried; i++) proved += repairs[i].verdict && repairs[i].verdict->accepted;
+    const gg_verdict *refused = NULL;
+    for (size_t i = 0; i < tried; i++) {
+        const gg_verdict *verdict = repairs[i].verdict;
+        proved += verdict && verdict->accepted;
+        if (refused == NULL && verdict && !verdict->accepted) refused = verdict;
+    }
     const gg_entry *entries = gg_fix_before(fix, &count);
     for (size_t i = 0; i < count; i++) before_breaks += entries[i].break_count;
     entries = gg_fix_after(fix, &count);
     for (size_t i = 0; i < count; i++) after_breaks += entries[i].break_count;
+    gg_str why = refused ? gg_verdict_summary(refused, arena) : GG_STR("");
+    if (refused) why = gg_arena_printf(arena, ". %.*s", GG_STR_ARG(why));
     if (proved == 0 && tried)
-        return gg_arena_printf(arena, "none of %zu candidate%s was proved", tried, tried == 1 ? "" : "s");
+        return gg_arena_printf(arena, "none of %zu candidate%s was proved%.*s", tried, tried == 1 ? "" : "s",
+                               GG_STR_ARG(why));
     if (proved == 0 && asked->unanswered) return GG_STR("");
     if (proved == 0 && asked->was_asked && before_breaks)
         return GG_STR(
@@ -29,8 +37,9 @@ static gg_str summary_of(const gg_fix *fix, const gg__asked *asked, gg_arena *ar
     if (proved == 0)
         return before_breaks ? GG_STR("no rule of the allowed safety mends a break of this file")
                              : GG_STR("there is no graph break to mend");
-    return gg_arena_printf(arena, "%zu repair%s proved: %zu break%s → %zu", proved, proved == 1 ? "" : "s",
-                           before_breaks, before_breaks == 1 ? "" : "s", after_breaks);
+    if (after_breaks == 0) why = GG_STR("");
+    return gg_arena_printf(arena, "%zu repair%s proved: %zu break%s → %zu%.*s", proved, proved == 1 ? "" : "s",
+                           before_breaks, before_breaks == 1 ? "" : "s", after_breaks, GG_STR_ARG(why));
 }
 
 void gg__glue_finish(gg_glue_all *all, int error, const char *message) {
