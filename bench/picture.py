@@ -16,15 +16,10 @@ import matplotlib
 
 matplotlib.use("svg")
 matplotlib.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "servers", "font.size": 9})
+from lspbench import pct  # noqa: E402
 from matplotlib import pyplot  # noqa: E402
 
 OURS, OTHERS = "#1a7f5a", "#8a94a6"
-
-
-def spread(values: list[float]) -> tuple[float, float, float]:
-    """The least, the median, and the 95th percentile."""
-    ordered = sorted(values)
-    return ordered[0], statistics.median(ordered), ordered[int(0.95 * (len(ordered) - 1))]
 
 
 def main() -> int:
@@ -34,17 +29,17 @@ def main() -> int:
     servers: dict[str, dict[str, Any]] = json.loads(Path(sys.argv[1]).read_text())["servers"]
     names = [name for name, server in servers.items() if server.get("edit_big") and server.get("mem_big")][::-1]
     colours = [OURS if name.startswith("graphglue") else OTHERS for name in names]
-    times = [spread([s * 1000 for s in servers[name]["edit_big"]]) for name in names]
+    times = [[second * 1000 for second in servers[name]["edit_big"]] for name in names]
+    p50, p95 = ([pct(taken, percent) for taken in times] for percent in (50, 95))
     memory = [statistics.median(rss for rss, _ in servers[name]["mem_big"]) for name in names]
     figure, (left, right) = pyplot.subplots(1, 2, figsize=(9, 2.6), sharey=True, width_ratios=(3, 2))
-    left.barh(names, [p50 for _, p50, _ in times], color=colours, height=0.6)
-    left.hlines(range(len(names)), [low for low, _, _ in times], [p95 for _, _, p95 in times], color="black", lw=0.8)
-    right.barh(names, memory, color=colours, height=0.6)
-    for axes, values, unit in ((left, [p95 for _, _, p95 in times], "ms"), (right, memory, "MB")):
-        shown = [p50 for _, p50, _ in times] if unit == "ms" else memory
-        for row, (value, at) in enumerate(zip(shown, values, strict=True)):
-            axes.text(at * 1.05, row, f" {value:,.0f}" if value >= 10 else f" {value:.1f}", va="center")
-        axes.set_xlim(right=max(values) * (4 if unit == "ms" else 1.25))
+    left.hlines(range(len(names)), [min(taken) for taken in times], p95, color="black", lw=0.8, zorder=2)
+    # Of each half: what its bars are, where the words beside them begin, the room for them, the unit.
+    for axes, bars, ends, room, unit in ((left, p50, p95, 4, "ms"), (right, memory, memory, 1.25, "MB")):
+        axes.barh(names, bars, color=colours, height=0.6)
+        for row, (value, end) in enumerate(zip(bars, ends, strict=True)):
+            axes.text(end * 1.05, row, f" {value:,.0f}" if value >= 10 else f" {value:.1f}", va="center")
+        axes.set_xlim(right=max(ends) * room)
         axes.set_xlabel(unit)
         axes.spines[["top", "right"]].set_visible(False)
     left.set_xscale("log")

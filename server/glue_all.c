@@ -25,8 +25,11 @@ static gg_str summary_of(const gg_fix *fix, const gg__asked *asked, gg_arena *ar
     for (size_t i = 0; i < count; i++) before_breaks += entries[i].break_count;
     entries = gg_fix_after(fix, &count);
     for (size_t i = 0; i < count; i++) after_breaks += entries[i].break_count;
-    gg_str why = refused ? gg_verdict_summary(refused, arena) : GG_STR("");
-    if (refused) why = gg_arena_printf(arena, ". %.*s", GG_STR_ARG(why));
+    gg_str why = GG_STR("");
+    if (refused && (proved == 0 || after_breaks)) {
+        gg_str said = gg_verdict_summary(refused, arena);
+        why = gg_arena_printf(arena, ". %.*s", GG_STR_ARG(said));
+    }
     if (proved == 0 && tried)
         return gg_arena_printf(arena, "none of %zu candidate%s was proved%.*s", tried, tried == 1 ? "" : "s",
                                GG_STR_ARG(why));
@@ -37,7 +40,6 @@ static gg_str summary_of(const gg_fix *fix, const gg__asked *asked, gg_arena *ar
     if (proved == 0)
         return before_breaks ? GG_STR("no rule of the allowed safety mends a break of this file")
                              : GG_STR("there is no graph break to mend");
-    if (after_breaks == 0) why = GG_STR("");
     return gg_arena_printf(arena, "%zu repair%s proved: %zu break%s → %zu%.*s", proved, proved == 1 ? "" : "s",
                            before_breaks, before_breaks == 1 ? "" : "s", after_breaks, GG_STR_ARG(why));
 }
