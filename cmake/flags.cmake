@@ -33,6 +33,23 @@ if(CMAKE_BUILD_TYPE MATCHES "^Rel" AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
   add_link_options($<$<NOT:$<BOOL:$<TARGET_PROPERTY:GG_WHOLE_PROGRAM>>>:-fno-lto>)
 endif()
 
+# What script/profile counts in one build tells another which way branches go: an eighth less time for a scan. The counts are named by
+# the object's path below the build folder; a function that changed since is compiled as if it had none.
+if(GG_COUNT OR GG_PROFILE)
+  if(NOT CMAKE_C_COMPILER_ID STREQUAL "GNU")
+    message(FATAL_ERROR "GG_COUNT and GG_PROFILE need GCC; this is ${CMAKE_C_COMPILER_ID}")
+  endif()
+  set(profile -fprofile-prefix-path=${CMAKE_BINARY_DIR})
+  if(GG_COUNT)
+    list(APPEND profile -fprofile-generate=${CMAKE_BINARY_DIR}/profile -fprofile-update=atomic)
+    add_link_options(-fprofile-generate)
+  else()
+    list(APPEND profile -fprofile-use=${GG_PROFILE} -fprofile-correction -fprofile-partial-training -Wno-missing-profile -Wno-error=coverage-mismatch)
+  endif()
+  add_compile_options(${profile})
+  target_compile_options(tree_sitter PRIVATE ${profile})
+endif()
+
 # gg_library(<folder> DEPENDS <targets>…): every .c of the folder (globbed; a new file needs no row here).
 function(gg_library name)
   cmake_parse_arguments(ARG "" "" "DEPENDS;GLOBS" ${ARGN})

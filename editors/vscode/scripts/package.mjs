@@ -1,5 +1,5 @@
 // One command makes graphglue.vsix for machines of this kind, with the server inside: built to need no library but the C library's (or taken of the
-// build folder that GRAPHGLUE_BUILD names) and installed into server/.  --no-server leaves it out, for any machine.
+// build folder that GRAPHGLUE_BUILD names) and installed into server/.  CMAKE_ARGS goes to cmake.  --no-server leaves it out, for any machine.
 import { execFileSync } from "node:child_process";
 import { rmSync } from "node:fs";
 import * as path from "node:path";
@@ -17,7 +17,7 @@ function cmake(...args) {
 function build() {
   if (process.env.GRAPHGLUE_BUILD) return path.resolve(process.env.GRAPHGLUE_BUILD);
   const folder = path.join(repository, "build", "packages", "vsix");
-  cmake("--preset", "release", "-B", folder, "-DGG_TESTS=OFF", "-DGG_STATIC_LIBS=ON");
+  cmake("--preset", "release", "-B", folder, "-DGG_TESTS=OFF", "-DGG_STATIC_LIBS=ON", ...(process.env.CMAKE_ARGS ?? "").split(" ").filter(Boolean));
   cmake("--build", folder);
   return folder;
 }
