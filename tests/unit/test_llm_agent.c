@@ -362,10 +362,8 @@ static gg_str written(const char *code, int way, gg_arena *arena) {
         "Thinking of <Optimized Code>.\n<Optimized Code>\nimport torch\n\n\n%s</Optimized Code>\nDone.",
         "<optimized_code>\n%s"};
     if (way < 4) {
-        gg_str form = gg_str_from(forms[way]);
-        size_t at = gg_str_find(form, GG_STR("%s"), 0);
-        return gg_arena_printf(arena, "%.*s%s%.*s", (int)at, form.ptr, code, (int)(form.len - at - 2),
-                               form.ptr + at + 2);
+        const char *form = forms[way], *slot = strstr(form, "%s");
+        return gg_arena_printf(arena, "%.*s%s%s", (int)(slot - form), form, code, slot + 2);
     }
     json_t *json = json_pack("{s:s, s:[s]}", "code", code, "reasons", "because");
     char *text = json_dumps(json, 0);
