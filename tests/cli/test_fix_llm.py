@@ -268,13 +268,15 @@ CHEATS = {
 }
 
 
-@pytest.mark.parametrize("cheat", CHEATS)
-def test_a_cheat_is_refused(tmp_path: Path, cheat: str) -> None:
-    """Each by its name, before anything of it runs."""
-    out, _ = fix(tmp_path, [said(CHEATS[cheat])], rounds=0)
+@pytest.mark.parametrize("names", [list(CHEATS)[:5], list(CHEATS)[5:]], ids=["first", "others"])
+def test_a_cheat_is_refused(tmp_path: Path, names: list[str]) -> None:
+    """Each by its name, before anything of it runs.  One answers what was said of the other."""
+    out, _ = fix(tmp_path, [said(CHEATS[name]) for name in names], rounds=len(names) - 1)
     assert not out["entries"][0]["glued"] and out["patched"] == PROGRAM
-    assert out["model"]["log"].count("### Round") == 1
-    assert f"Refused for `{cheat}`" in out["model"]["log"], out["model"]["log"][-2000:]
+    rounds = out["model"]["log"].split("### Round")[1:]
+    assert len(rounds) == len(names)
+    for name, told in zip(names, rounds, strict=True):
+        assert f"Refused for `{name}`" in told, told
     assert not any(r["source"] == "model" for r in out["repairs"]) and not (tmp_path / "x").exists()
 
 
