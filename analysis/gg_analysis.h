@@ -282,6 +282,8 @@ typedef struct gg_site_list {
 
 /* Is it an error that leaves the compiled call, where no handler inside gets it? */
 bool gg_site_raises(const gg_site *site);
+/* Is it no break, but compiled to something else than what is written? */
+bool gg_site_differs(const gg_site *site);
 
 struct gg_registry;
 /* Groups the breaks of `entries` (one entry for `check --json`, all of a file for the editor), in order of first appearance.

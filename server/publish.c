@@ -48,7 +48,7 @@ static json_t *base(const gg_document *document, gg_mark mark, int severity, gg_
 }
 
 static void add_link(const gg_session *session, json_t *diagnostic, gg_str id, gg_arena *arena) {
-    if (!GG_HAS(session, CODE_LINKS) && !session->pulls) return;
+    if ((!GG_HAS(session, CODE_LINKS) && !session->pulls) || gg_is_rule(id)) return; /* torch's site has breaks only */
     gg_str url = gg_explain_url(id, arena);
     json_object_set_new(diagnostic, "codeDescription", json_pack("{s:s%}", "href", url.ptr, url.len));
 }
@@ -79,7 +79,7 @@ json_t *gg_prediction_json(const gg_session *session, const gg_text *text, const
                                     : gg_arena_printf(arena, "%.*s (predicted; only if: %.*s)", GG_STR_ARG(p->message),
                                                       GG_STR_ARG(p->guard));
     json_t *out = base_at(session, text, (gg_mark){.span = span}, (int)level, p->id, said);
-    if (!p->beyond) add_link(session, out, p->id, arena);
+    add_link(session, out, p->id, arena);
     gg_arena_free(arena);
     return out;
 }

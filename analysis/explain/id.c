@@ -133,7 +133,7 @@ int gg_explain_id(gg_buf *out, gg_str id, const gg_registry *registry, bool mark
         gg__put(&w, "\n");
     }
     gg_str url = gg_explain_url(id, arena);
-    (void)gg_buf_printf(&w.buf, "More: %.*s\n", GG_STR_ARG(url));
+    if (!gg_is_rule(id)) (void)gg_buf_printf(&w.buf, "More: %.*s\n", GG_STR_ARG(url)); /* else torch has no id for it */
     rc = gg_buf_append(out, gg_buf_str(&w.buf));
     if (rc != 0) gg_fail(err, rc, "the explanation is over the limit of the buffer");
 

@@ -19,15 +19,21 @@ typedef enum effect {
     CONTEXT_MANAGER, /* … a context manager */
     TRY_HERE,        /* … a try block */
     SKIPS,           /* … for another reason */
-    RAISES           /* nothing runs: the compiled call raises */
+    RAISES,          /* nothing runs: the compiled call raises */
+    DIFFERS          /* no break: what is compiled is not what is written */
 } effect;
 
 bool gg_site_raises(const gg_site *site) {
     return gg_str_is(site->id, "GB4315");
 }
 
+bool gg_site_differs(const gg_site *site) {
+    return gg_str_is(site->id, "size-as-data");
+}
+
 static effect effect_of(const gg_site *site, const gg__subject *subject) {
     if (gg_site_raises(site)) return RAISES;
+    if (gg_site_differs(site)) return DIFFERS;
     if (has_aggravation(site, "GB7000")) return subject->in_loop ? LOOP_HERE : LOOP_IN_CALLER;
     if (has_aggravation(site, "GB0066")) return CONTEXT_MANAGER;
     if (!site->skip && site->eager_function.len == 0) return SPLITS;
@@ -57,6 +63,10 @@ static void put_short_effect(gg__writer *w, const gg_site *site, effect e) {
     }
     if (e == RAISES) {
         gg__put(w, "the compiled call fails, also where this is caught");
+        return;
+    }
+    if (e == DIFFERS) {
+        gg__put(w, "results differ, or the compiled call fails");
         return;
     }
     static const char *const parts[] = {[ALL] = "the whole function",
@@ -178,6 +188,12 @@ static void put_effect(gg__writer *w, const gg_site *site, effect e) {
         gg__put(w,
                 "the compiled call raises `TorchRuntimeError`, and no handler inside it is asked: what works without "
                 "`torch.compile` does not work with it.");
+        return;
+    }
+    if (e == DIFFERS) {
+        gg__put(w,
+                "the graph goes on with a tensor of another shape. The compiled call gives other results than without "
+                "`torch.compile`, or raises an error further down.");
         return;
     }
     gg__put(w, causes[e]);

@@ -100,6 +100,13 @@ static gg__value or_none(gg__value value) {
     return value;
 }
 
+/* torch.cuda.FloatTensor, torch.FloatTensor: one class on two devices, of which programs choose (`… if x.is_cuda else …`). */
+static bool is_on_device(gg_str path, gg_str cpu_path) {
+    gg_str cuda = GG_STR("torch.cuda."), torch = GG_STR("torch."), end = GG_STR("Tensor");
+    return gg_str_starts_with(path, cuda) && gg_str_starts_with(cpu_path, torch) && gg_str_ends_with(path, end) &&
+           gg_str_equal(gg_str_slice(path, cuda.len, path.len), gg_str_slice(cpu_path, torch.len, cpu_path.len));
+}
+
 gg__value gg__join(gg__value a, gg__value b) {
     if (a.kind == GG__NONE && b.kind != GG__NONE && b.kind != GG__UNKNOWN) return or_none(b);
     if (b.kind == GG__NONE && a.kind != GG__NONE && a.kind != GG__UNKNOWN) return or_none(a);
@@ -128,6 +135,9 @@ gg__value gg__join(gg__value a, gg__value b) {
         if (!gg_str_equal(a.path, b.path)) out.path = GG_STR_NULL;
         return out;
     case GG__DOTTED:
+        if (is_on_device(a.path, b.path)) return b;
+        if (is_on_device(b.path, a.path)) return out;
+        return gg_str_equal(a.path, b.path) ? out : gg__of_kind(GG__UNKNOWN);
     case GG__MODULE:
     case GG__OBJECT:
     case GG__METHOD:

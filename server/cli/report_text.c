@@ -60,6 +60,8 @@ static void print_cost(FILE *out, const gg_site *site, const gg_cli_style *style
     bool rest = site->eager_rest || !site->skip;
     if (gg_site_raises(site))
         fputs("the compiled call raises an error", out);
+    else if (gg_site_differs(site))
+        fputs("results differ, or the compiled call raises an error", out);
     else if (site->eager_function.len > 0)
         fprintf(out, "%s%.*s runs without a graph", rest ? "the rest of " : "the whole of ",
                 GG_STR_ARG(site->eager_function));

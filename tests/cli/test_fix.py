@@ -81,6 +81,33 @@ def test_apply_keeps_mode_mark_and_line_ends(tmp_path: Path) -> None:
     assert stat.S_IMODE(file.stat().st_mode) == 0o640 and [p.name for p in tmp_path.iterdir()] == ["p.py"]
 
 
+SIZES = (
+    HEAD
+    + """
+class Net(nn.Module):
+    def forward(self, x):
+        FloatTensor = torch.cuda.FloatTensor if x.is_cuda else torch.FloatTensor
+        boxes = FloatTensor(x[..., :2].shape)
+        boxes[..., 0] = x[..., 0].data  # of the wrong shape, the compiled call fails here
+        boxes[..., 1] = x[..., 1].data
+        return boxes, FloatTensor(x.size()).fill_(2)
+
+
+def graphglue_inputs():
+    yield "net", Net(), (torch.ones(3, 4),), {}
+"""
+)
+
+
+def test_what_is_compiled_to_something_else_is_mended(tmp_path: Path, run_json: Any) -> None:
+    (tmp_path / "net.py").write_text(SIZES)
+    code, out = run_json("fix", "net.py", cwd=tmp_path)
+    (file,) = out["files"]
+    assert code == 0 and file["entries"][0]["glued"], file
+    assert [(r["id"], r["rule"], r["safety"]) for r in file["repairs"]] == [("size-as-data", "GG073", "exact")]
+    assert file["patched"] == SIZES.replace("FloatTensor(x", "FloatTensor(size=x")
+
+
 def test_the_example_becomes_one_graph(run_json: Any) -> None:
     code, out = run_json("fix", "--max-safety", "effects", str(ROOT / "examples" / "moe.py"))
     entry = out["files"][0]["entries"][0]

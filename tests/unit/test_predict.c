@@ -417,6 +417,11 @@ static void test_beyond_breaks(void **state) {
            "torch.compile(f)\n    h = "
            "compile(f)\n    return h\n",
            "7 unused-compile?, 12 unused-compile?, 13 unused-compile?");
+    expect(
+        FORWARD("        size = x.shape[:2]\n        torch.Tensor(x.size()), torch.cuda.LongTensor(size)\n"
+                "        torch.Tensor(*size), torch.Tensor(size=size), torch.FloatTensor([1, 2]), torch.empty(size)\n"
+                "        return torch.Tensor((2, 3)), x.new(size), torch.Tensor(2, 3)\n"),
+        "12 size-as-data?, 12 size-as-data?");
     expect("import re\n\nre.compile('a')\n", "");
     expect("import torch\n\ndef main(f):\n    for _ in range(2):\n        if _:\n            g(1)\n        g = "
            "torch.compile(f)\n",

@@ -193,6 +193,30 @@ def test_wrong_outputs_are_a_capture_error(worker: Worker, write: Write) -> None
     assert "differ" in entry["message"]
 
 
+SIZES = "def f(x):\n    y = torch.FloatTensor(x.size())\n    return {then}\n"
+
+
+@pytest.mark.parametrize(
+    ("then", "status"),
+    [("y.fill_(1)", "capture_error"), ("y.fill_(1) @ x.T", "capture_error"), ("x + 0 * y.dim()", "captured")],
+    ids=["another result", "an error", "nothing comes of it"],
+)
+def test_sizes_taken_for_data_are_told_where_something_comes_of_it(
+    worker: Worker, write: Write, then: str, status: str
+) -> None:
+    entry = capture(worker, write, SIZES.format(then=then))
+    assert entry["status"] == status
+    told = [(b["id"], b["kind"], b["stack"][0]["line"]) for b in entry["breaks"] if b["id"] == "size-as-data"]
+    assert told == ([] if status == "captured" else [("size-as-data", "split", 4)])
+
+
+def test_a_tuple_is_data_to_python_too(worker: Worker, write: Write) -> None:
+    entry = capture(
+        worker, write, "def f(x):\n    return x + torch.Tensor((2, 3)).sum() + torch.Tensor(2, 3).fill_(0).sum()\n"
+    )
+    assert (entry["status"], entry["breaks"]) == ("captured", [])
+
+
 def test_error_only_when_compiled(worker: Worker, write: Write) -> None:
     body = "def f(x):\n    try:\n        return x @ torch.ones(3, 3)\n    except RuntimeError:\n        return x + 1\n"
     entry = capture(worker, write, body)

@@ -1,5 +1,5 @@
 /* A tensor where an operation takes a Python number: a size, a dimension, a count, an index.  A graph input may be one, and so may a
- * tensor of one constant; what the graph computes may not. */
+ * tensor of one constant; what the graph computes may not.  And a torch.Size where Dynamo takes it for data. */
 #include "analysis/predict/predict.h"
 
 /* Functions that make a tensor of a given size: all arguments by place are numbers, up to `numbers`. */
@@ -71,7 +71,18 @@ static void find_number(gg__walk *w, const gg__call *call, uint32_t first, uint3
     }
 }
 
+/* torch.Tensor, torch.FloatTensor, torch.cuda.LongTensor, …: they tell a torch.Size from a tuple, which a graph does not. */
+static bool is_tensor_class(gg_str path) {
+    gg_str cuda = GG_STR("torch.cuda.");
+    if (!gg_str_starts_with(path, cuda)) return gg__is_tensor_type(path);
+    path = gg_str_slice(path, cuda.len, path.len);
+    return !gg_str_is(path, "Tensor") && gg__is_tensor_type(path);
+}
+
 static void on_call(gg__walk *w, const gg__call *call) {
+    const gg__argument *only = call->count == 1 && !call->splat ? gg__argument_at(call, 0, NULL) : NULL;
+    if (call->callee.kind == GG__DOTTED && only && only->value.kind == GG__SHAPE && is_tensor_class(call->callee.path))
+        gg__found_beyond(w, GG__RULE_SIZE_AS_DATA, call->node);
     gg_str name = call->callee.path, functional = GG_STR("torch.nn.functional."), torch = GG_STR("torch.");
     bool method = call->callee.kind == GG__METHOD && gg__is_tensor(call->callee.of);
     if (!method && call->callee.kind != GG__DOTTED) return;

@@ -86,6 +86,7 @@ class Watch:
         self.breaks: list[dict[str, Any]] = []
         self.errors: list[BaseException] = []
         self.recompiles: list[hooks.Recompile] = []
+        self.suspects: list[dict[str, Any]] = []
         self._on_break = on_break
 
     def on_break(self, record: dict[str, Any]) -> None:
@@ -105,6 +106,7 @@ class Outcome:
     error: str | None = None
     ops: list[int] = field(default_factory=list)
     breaks: list[dict[str, Any]] = field(default_factory=list)
+    suspects: list[dict[str, Any]] = field(default_factory=list)  # breaks where the run failed, or gave other results
     inner_errors: list[str] = field(default_factory=list)
     recompiles: list[dict[str, Any]] = field(default_factory=list)  # Recompile, and whether it happens on each call
     options: list[str] = field(default_factory=list)  # the user's own, in words
@@ -133,7 +135,7 @@ def run_callable(
     if earlier is None:
         torch._dynamo.reset()
     counter, watch = earlier or Counter(journal), Watch(on_break)
-    hooks.listen(watch.on_break, watch.on_error, watch.recompiles.append)
+    hooks.listen(watch.on_break, watch.on_error, watch.recompiles.append, watch.suspects.append)
     try:
         compiled = users_compile.compiled(fn, counter, users_compile.options_of(fn))
         result = call_compiled(compiled, args, kwargs)
@@ -237,6 +239,7 @@ def _judged(
 def finished(blank: dict[str, Any], compiled: Outcome, note: str | None) -> dict[str, Any]:
     """The `entry` value of the wire protocol.  `note`: what is wrong with the outputs."""
     status, words = _judge(compiled, note)
+    wrong = compiled.error is not None or note is not None
     said = [blank["message"]] if blank["message"] else []  # of the inputs
     return {
         **blank,
@@ -245,7 +248,7 @@ def finished(blank: dict[str, Any], compiled: Outcome, note: str | None) -> dict
         or None,
         "graphs": len(compiled.ops),
         "ops": compiled.ops,
-        "breaks": compiled.breaks,
+        "breaks": [*(compiled.suspects if wrong else []), *compiled.breaks],
         "recompiles": compiled.recompiles,
     }
 
@@ -318,6 +321,7 @@ def outcome(call: Call | None, counter: Counter, watch: Watch, error: BaseExcept
         error=None if error is None else _words(error),
         ops=list(counter.ops),
         breaks=watch.breaks,
+        suspects=watch.suspects,
         inner_errors=list(dict.fromkeys(map(_inner_words, watch.errors))),
         recompiles=[{**vars(r), "each_call": False} for r in watch.recompiles],
         options=users_compile.words_of(options),

@@ -31,6 +31,7 @@ from typing import Any
 
 import torch._dynamo
 from torch._dynamo import convert_frame, exc, output_graph, symbolic_convert
+from torch._dynamo.variables import user_defined
 
 from graphglue_worker import facts, positions, records
 from graphglue_worker.records import Cost, Moment, Record
@@ -40,6 +41,10 @@ CALLER = "call_compiled"  # the function of this package below which the user's 
 # Dynamo's functions that split a graph at a break that was logged before.
 _REASONS = ("get_and_maybe_log_recompilation_reasons", "get_and_maybe_log_recompilation_reason")
 _JUMP = "Data-dependent branching"
+_CONSTRUCTORS = (
+    type(torch.FloatTensor),
+    type(torch.Tensor),
+)  # metaclasses: of torch.FloatTensor and the like, of torch.Tensor
 _HANDLERS = ("handle_graph_break", "step_graph_break", "jump_graph_break")
 
 
@@ -75,6 +80,7 @@ class Listener:
     on_break: Callable[[Record], None]
     on_error: Callable[[BaseException], None]
     on_recompile: Callable[[Recompile], None]
+    on_suspect: Callable[[Record], None]
     now: Conversion = field(default_factory=Conversion)
     told: dict[Any, Record] = field(default_factory=dict)  # by function and place
 
@@ -336,6 +342,31 @@ def _made(message: str) -> BaseException:
     return exc.Unsupported(message)
 
 
+def _wrap_class_call(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap the tracing of a class's call: `torch.Tensor(x.size())` is not what it is without Dynamo."""
+
+    @functools.wraps(original)
+    def call_function(self: Any, tx: Any, args: Any, kwargs: Any) -> Any:
+        result = original(self, tx, args, kwargs)
+        if _listener is not None and len(args) == 1 and not kwargs and isinstance(self.value, _CONSTRUCTORS):
+            with contextlib.suppress(Exception):
+                given = args[0].realize() if hasattr(args[0], "realize") else args[0]
+                if type(given).__name__ == "SizeVariable":
+                    _suspect(sys._getframe(1))
+        return result
+
+    return call_function
+
+
+def _suspect(frame: FrameType) -> None:
+    assert _listener is not None
+    record = records.sizes_for_data(_moment(frame), _above())
+    key = str(record["stack"])
+    if key not in _listener.told:
+        _listener.told[key] = record
+        _listener.on_suspect(record)
+
+
 def _wrap_split(original: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap ``OutputGraph.compile_subgraph``: a graph ends.  What was not logged before is a break all the same."""
 
@@ -371,14 +402,15 @@ def listen(
     on_break: Callable[[Record], None],
     on_error: Callable[[BaseException], None],
     on_recompile: Callable[[Recompile], None] = lambda _: None,
+    on_suspect: Callable[[Record], None] = lambda _: None,
 ) -> None:
-    """Tell these of breaks, of errors inside Dynamo and of recompilations from now on.  torch is patched once per process.
+    """Tell these of breaks, errors inside Dynamo, recompilations and what may be traced wrong, from now on.  torch is patched once per process.
 
     A record that was told may still change until the call returns: what a break costs is known for sure only then.
     """
     global _listener
     first = _listener is None
-    _listener = Listener(on_break, on_error, on_recompile)
+    _listener = Listener(on_break, on_error, on_recompile, on_suspect)
     if not first:
         return
     for cls in (*_breaks(), exc.TorchRuntimeError):
@@ -388,6 +420,9 @@ def listen(
     elif hasattr(symbolic_convert, "log_graph_break"):
         symbolic_convert.log_graph_break = _wrap_log(symbolic_convert.log_graph_break)
     _wrap_skip_frame(exc.SkipFrame)
+    user_defined.UserDefinedClassVariable.call_function = _wrap_class_call(  # type: ignore[method-assign]
+        user_defined.UserDefinedClassVariable.call_function
+    )
     if "log_graph_break" not in symbolic_convert.InstructionTranslatorBase.step.__code__.co_names:
         output_graph.OutputGraph.compile_subgraph = _wrap_split(output_graph.OutputGraph.compile_subgraph)  # type: ignore[method-assign]
     convert_frame.ConvertFrameAssert.__call__ = _wrap_converter(convert_frame.ConvertFrameAssert.__call__)  # type: ignore[method-assign]

@@ -17,6 +17,7 @@ from graphglue_worker.positions import Frame
 SEPARATOR = "*** While handling this graph break, another graph break occurred: ***"
 LOOP_ID = "GB7000"
 LIMIT_ID = "GB0039"  # the recompile limit: a limit of ours or of the user's, not a line that breaks
+SIZES_FOR_DATA_ID = "size-as-data"  # ours: torch has none
 _UNKNOWN_ID = "GB0000"
 _MANAGER_ID = "GB0066"
 _MISSING = {"Data-dependent branching": "GB0170"}  # the registries of some versions hold the name of a variable instead
@@ -142,6 +143,26 @@ def make(error: BaseException, moment: Moment, cost: Cost, above: list[Frame]) -
         "stack": positions.stack([*moment.stack, *above]),
         "facts": moment.facts,
         "value": moment.value,
+    }
+
+
+def sizes_for_data(moment: Moment, above: list[Frame]) -> Record:
+    """Of a `torch.Tensor(x.size())`: compiled, it holds the sizes.  No break, so Dynamo says nothing of it, but told as one where results differ."""
+    return {
+        "id": SIZES_FOR_DATA_ID,
+        "type": "Sizes taken for data",
+        "reason": "A tensor's constructor is given a torch.Size",
+        "context": "",
+        "explanation": "Dynamo passes a torch.Size on as a tuple, and the constructor makes a tensor that holds its numbers, "
+        "where without compiling it makes one of that size.",
+        "hints": [],
+        "kind": "split",
+        "eager": None,
+        "in_loop": False,
+        "aggravations": [],
+        "stack": positions.stack([*moment.stack, *above]),
+        "facts": moment.facts,
+        "value": None,
     }
 
 
