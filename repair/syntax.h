@@ -76,6 +76,8 @@ bool gg__reads_only(const gg_tree *tree, TSNode call); /* a function or method k
 bool gg__is_clock(const gg_tree *tree, TSNode call);   /* time.perf_counter() and its like */
 /* May an exception raised here be caught, or what is printed be collected, by code around it in the same function? */
 bool gg__is_watched(const gg_tree *tree, TSNode statement);
+/* … or may an exception be caught by a function of the file that calls this one, over others or as a module (caught.c)? */
+bool gg__may_be_caught(const gg_tree *tree, TSNode statement);
 /* The same of a message, and of what it is made of: what cannot fail meets no handler, and most contexts do not listen. */
 bool gg__is_heard(const gg_rule_input *in, TSNode statement);
 

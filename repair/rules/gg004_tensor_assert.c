@@ -152,7 +152,7 @@ static bool check(const gg_rule_input *in, gg_rule_match *out) {
     validation v;
     if (ts_node_is_null(gg__statement(gg_node_at(in->tree, in->span))) || !match(in, &v)) return false;
     out->node = v.statement;
-    if (!gg__alone_on_line(in->tree, v.statement) || gg__is_watched(in->tree, v.statement) ||
+    if (!gg__alone_on_line(in->tree, v.statement) || gg__may_be_caught(in->tree, v.statement) ||
         is_told_apart(in->tree, v.statement) || !gg__can_name(in->tree, v.statement, "torch"))
         return false;
     gg_arena *arena = gg_arena_new();

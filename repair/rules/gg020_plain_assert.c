@@ -47,7 +47,7 @@ static bool check(const gg_rule_input *in, gg_rule_match *out) {
     gg_str texts[MAX_OPERANDS];
     out->node = statement;
     if (!gg_node_is(statement, "assert_statement") || !gg__alone_on_line(in->tree, statement) ||
-        !gg__is_plain_message(in->tree, gg__message_of(statement)) || gg__is_watched(in->tree, statement) ||
+        !gg__is_plain_message(in->tree, gg__message_of(statement)) || gg__may_be_caught(in->tree, statement) ||
         !gg__can_name(in->tree, statement, "torch"))
         return false;
     gg_arena *arena = gg_arena_new();
