@@ -112,6 +112,7 @@ static bool assign(gg__select *s, gg__arm *arm, gg_str name, TSNode right) {
     gg_str target = gg_str_is(name, RETURNED) ? GG_STR_NULL : name;
     bool number = gg__is_number(m);
     if (!number && !gg__selectable(s, m)) return false;
+    if (s->divides_safely && !gg__divisors_are_smooth(s, arm, right)) return false;
     if (!number && !m.fresh && gg__alias_shows(s->in, s->statement, right, target)) return false;
     right = gg__strip_parentheses(right);
     s->copies = s->copies || (!number && !m.fresh && gg__is_copy(s->in, s->statement, right, target));
@@ -126,6 +127,7 @@ static bool augment(gg__select *s, gg__arm *arm, TSNode node) {
     TSNode left = gg__field(node, "left"), right = gg__field(node, "right");
     gg_str op = gg__text(s->in->tree, gg__field(node, "operator")), name = gg__text(s->in->tree, left);
     if (!gg_node_is(left, "identifier") || op.len < 2) return false;
+    if (s->divides_safely && !gg__divisors_are_smooth(s, arm, right)) return false;
     op = gg_str_slice(op, 0, op.len - 1);
     gg__meta old = gg__infer_in(s, arm, left), m = gg__arithmetic(op, old, gg__infer_in(s, arm, right));
     bool number = gg__is_number(old) && gg__is_number(m), fresh = true;
@@ -265,12 +267,21 @@ static void settle(gg__select *s, gg__arm *arm) {
         if (arm->items[i].pending) gg__settle(s, &arm->items[i], arm->suffix);
 }
 
+/* The condition is asked once, however often it is read. */
+static void keep_test(gg__select *s, gg__test *test) {
+    if (is_word(test->text)) return;
+    gg_str name = gg__new_name(s, "chosen");
+    gg__select_line(s, name, test->text);
+    test->text = name;
+}
+
 static bool select_chain(gg__select *s, gg__arm *arm, TSNode node, const gg__test *given, uint32_t clause,
                          TSNode fallback, uint32_t depth) {
     TSNode own = clause ? alternative(node, clause - 1) : node, next = alternative(node, clause);
     TSNode block = gg__field(own, "consequence");
     gg__test test = {0};
-    if (depth > MAX_NESTED) return false;
+    if (depth > MAX_NESTED || (s->divides_safely && depth > 0))
+        return false; /* an inner arm may be taken where the outer is not */
     settle(s, arm);
     if (given)
         test = *given;
@@ -280,21 +291,22 @@ static bool select_chain(gg__select *s, gg__arm *arm, TSNode node, const gg__tes
     *yes = *no = *arm;
     yes->suffix = "then";
     no->suffix = "else";
+    if (s->divides_safely) keep_test(s, &test);
+    s->taken = test;
     if (!run_block(s, yes, block, fallback, depth)) return false;
+    s->taken.negated = !test.negated;
     if (gg_node_is(next, "elif_clause")) {
         if (!select_chain(s, no, node, NULL, clause + 1, fallback, depth + 1)) return false;
     } else if (!ts_node_is_null(next) && !run_block(s, no, gg__field(next, "body"), fallback, depth)) {
         return false;
     }
     gg_str returned = GG_STR(RETURNED);
-    if ((find(yes, returned) || find(no, returned)) &&
-        (!fall_through(s, yes, fallback) || !fall_through(s, no, fallback)))
-        return false;
-    if (count_merges(s, arm, yes, no, depth) > 1 && !is_word(test.text)) {
-        gg_str name = gg__new_name(s, "chosen");
-        gg__select_line(s, name, test.text);
-        test.text = name;
-    }
+    bool over = find(yes, returned) || find(no, returned);
+    s->taken.negated = test.negated;
+    if (over && !fall_through(s, yes, fallback)) return false;
+    s->taken.negated = !test.negated;
+    if (over && !fall_through(s, no, fallback)) return false;
+    if (count_merges(s, arm, yes, no, depth) > 1) keep_test(s, &test);
     for (size_t i = 0; i < yes->count; i++)
         if (!merge(s, arm, &test, node, yes, no, yes->items[i].name)) return false;
     for (size_t i = 0; i < no->count; i++)

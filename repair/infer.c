@@ -162,7 +162,10 @@ static gg__meta infer(gg__inference *s, TSNode node) {
     if (gg_node_is(node, "attribute")) return attribute(s, node);
     if (gg_node_is(node, "binary_operator")) {
         gg__meta a = gg__infer_node(s, gg__field(node, "left")), b = gg__infer_node(s, gg__field(node, "right"));
-        return gg__arithmetic(gg__text(s->in->tree, gg__field(node, "operator")), a, b);
+        gg_str op = gg__text(s->in->tree, gg__field(node, "operator"));
+        gg__meta out = gg__arithmetic(op, a, b);
+        if (s->divides_safely && gg_str_is(op, "/") && out.sort == GG__TENSOR) out.smooth = a.smooth && b.smooth;
+        return out;
     }
     if (gg_node_is(node, "comparison_operator")) return comparison(s, node);
     if (gg_node_is(node, "call")) return gg__infer_call(s, node);
@@ -186,6 +189,11 @@ gg__meta gg__infer_node(gg__inference *s, TSNode node) {
 }
 
 gg__meta gg__infer(const gg_rule_input *in, TSNode node) {
-    gg__inference s = {in, 0};
+    gg__inference s = {.in = in};
+    return gg__infer_node(&s, node);
+}
+
+gg__meta gg__infer_dividing(const gg_rule_input *in, TSNode node) {
+    gg__inference s = {.in = in, .divides_safely = true};
     return gg__infer_node(&s, node);
 }

@@ -6,12 +6,14 @@
 
 typedef struct gg__inference {
     const gg_rule_input *in;
-    uint32_t depth; /* of the expression: what is nested deeper than a limit is unknown */
+    uint32_t depth;      /* of the expression: what is nested deeper than a limit is unknown */
+    bool divides_safely; /* divisors are other than zero where the quotient is not wanted */
 } gg__inference;
 
 extern const gg__meta gg__unknown;
 
 gg__meta gg__infer_node(gg__inference *s, TSNode node);
+gg__meta gg__infer_dividing(const gg_rule_input *in, TSNode node); /* gg__infer where the edit sees to divisors */
 gg__meta gg__any_number(gg__sort sort);
 gg__meta gg__seen(gg__sort sort, double value);     /* a number of this value when the capture was made */
 gg__meta gg__constant(gg__sort sort, double value); /* … and whenever */

@@ -1,6 +1,7 @@
 /* What arms and conditions of a branch are, under the names they have after the edit.  See select.h. */
 #include "repair/select.h"
 #include "repair/alias.h"
+#include "repair/infer.h"
 
 void gg__select_init(gg__select *s, const gg_rule_input *in, TSNode statement, gg_arena *arena) {
     *s = (gg__select){.in = in, .arena = arena, .statement = statement};
@@ -72,7 +73,8 @@ static gg_fact as_fact(const gg__binding *b) {
 
 gg__meta gg__infer_in(const gg__select *s, const gg__arm *arm, TSNode node) {
     const gg_break *record = s->in->site->first;
-    if (arm == NULL || arm->count == 0) return gg__infer(s->in, node);
+    gg__meta (*infer)(const gg_rule_input *, TSNode) = s->divides_safely ? gg__infer_dividing : gg__infer;
+    if (arm == NULL || arm->count == 0) return infer(s->in, node);
     gg_fact facts[GG__MAX_KNOWN];
     size_t count = 0;
     for (size_t i = arm->count; i-- > 0;) facts[count++] = as_fact(&arm->items[i]); /* found first */
@@ -87,14 +89,18 @@ gg__meta gg__infer_in(const gg__select *s, const gg__arm *arm, TSNode node) {
     site.first = &known;
     gg_rule_input in = *s->in;
     in.site = &site;
-    return gg__infer(&in, node); /* its texts are the tree's and the facts' */
+    return infer(&in, node); /* its texts are the tree's and the facts' */
 }
+
+typedef struct piece { /* what stands for a part of the text */
+    gg_span span;
+    gg_str text;
+} piece;
 
 typedef struct writing {
     gg__select *s;
     gg__arm *arm;
-    gg_buf out;
-    uint32_t at;
+    GG_LIST(piece) pieces;
     uint64_t reads;
 } writing;
 
@@ -124,29 +130,54 @@ static bool note_read(TSNode node, void *data) {
     return true;
 }
 
-static bool write_name(TSNode node, void *data) {
+/* In the order of the text: behind those that begin at the same place. */
+static void put(writing *w, uint32_t start, uint32_t end, gg_str text) {
+    piece one = {{start, end}, text};
+    gg_list_push(&w->pieces, one);
+    for (size_t i = w->pieces.len; --i > 0 && w->pieces.items[i - 1].span.start > start;) {
+        w->pieces.items[i] = w->pieces.items[i - 1];
+        w->pieces.items[i - 1] = one;
+    }
+}
+
+static void put_divisor(writing *w, TSNode divisor) {
+    TSNode inner = gg__strip_parentheses(divisor);
+    gg__select *s = w->s;
+    gg_str head = gg_arena_printf(s->arena, "%.*s.where(%.*s, %s", GG_STR_ARG(s->torch), GG_STR_ARG(s->taken.text),
+                                  s->taken.negated ? "1, " : "");
+    put(w, ts_node_start_byte(divisor), ts_node_start_byte(inner), head);
+    put(w, ts_node_end_byte(inner), ts_node_end_byte(divisor), s->taken.negated ? GG_STR(")") : GG_STR(", 1)"));
+}
+
+static bool write_part(TSNode node, void *data) {
     writing *w = data;
+    TSNode divisor = w->s->divides_safely ? gg__divisor(w->s, w->arm, node) : (TSNode){0};
+    if (!ts_node_is_null(divisor)) put_divisor(w, divisor);
     if (!gg_node_is(node, "identifier") || gg__is_member_name(node)) return true;
     const gg__binding *b = find(w->arm, gg__text(w->s->in->tree, node));
-    if (b == NULL) return true;
-    gg_str all = gg_text_bytes(gg_tree_text(w->s->in->tree));
-    gg_buf_append(&w->out, gg_str_slice(all, w->at, ts_node_start_byte(node)));
-    gg_buf_append(&w->out, b->text);
-    w->at = ts_node_end_byte(node);
+    if (b) put(w, ts_node_start_byte(node), ts_node_end_byte(node), b->text);
     return true;
 }
 
 gg_str gg__text_reading(gg__select *s, gg__arm *arm, TSNode node, uint64_t *reads) {
-    writing w = {.s = s, .arm = arm, .at = ts_node_start_byte(node)};
+    writing w = {.s = s, .arm = arm};
     gg__visit(node, note_read, &w);
     *reads = w.reads;
-    gg_buf_init(&w.out, GG_MAX_DOCUMENT_BYTES);
-    gg__visit(node, write_name, &w);
+    gg__visit(node, write_part, &w);
+    gg_buf out;
+    gg_buf_init(&out, GG_MAX_DOCUMENT_BYTES);
     gg_str all = gg_text_bytes(gg_tree_text(s->in->tree));
-    gg_buf_append(&w.out, gg_str_slice(all, w.at, ts_node_end_byte(node)));
-    gg_str out = gg_arena_str(s->arena, gg_buf_str(&w.out));
-    gg_buf_clear(&w.out);
-    return out;
+    uint32_t at = ts_node_start_byte(node);
+    for (size_t i = 0; i < w.pieces.len; i++) {
+        gg_buf_append(&out, gg_str_slice(all, at, w.pieces.items[i].span.start));
+        gg_buf_append(&out, w.pieces.items[i].text);
+        at = w.pieces.items[i].span.end;
+    }
+    gg_buf_append(&out, gg_str_slice(all, at, ts_node_end_byte(node)));
+    gg_str text = gg_arena_str(s->arena, gg_buf_str(&out));
+    gg_list_clear(&w.pieces);
+    gg_buf_clear(&out);
+    return text;
 }
 
 gg_str gg__text_in(gg__select *s, gg__arm *arm, TSNode node) {

@@ -24,6 +24,13 @@ typedef struct gg__arm {
     size_t count;
 } gg__arm;
 
+/* A condition. */
+typedef struct gg__test {
+    gg_str text;  /* of a 0-d bool tensor */
+    bool negated; /* the condition is that it is false */
+    bool atom;    /* needs no parentheses as an operand */
+} gg__test;
+
 typedef struct gg__select {
     const gg_rule_input *in;
     gg_arena *arena;
@@ -39,6 +46,9 @@ typedef struct gg__select {
     bool finite; /* the condition asks whether values are finite: the arm not taken may hold what is not */
     /* it will lie under a flag that was not so in the capture: no run of it may have shown that sizes differ */
     bool unseen;
+    /* Divisors in arms are one where the arm is not taken (divisors.c), and `taken` says where it is: for the arm that is being read. */
+    bool divides_safely;
+    gg__test taken;
 } gg__select;
 
 void gg__select_init(gg__select *s, const gg_rule_input *in, TSNode statement, gg_arena *arena);
@@ -56,12 +66,6 @@ bool gg__mentions(gg_str text, gg_str name);                        /* as a word
 gg_str gg__closed(gg__select *s, gg_str text, TSNode node);         /* with parentheses, unless the node is an atom */
 
 /* ---- conditions.c ------------------------------------------------------------------------------------------------------- */
-typedef struct gg__test {
-    gg_str text;  /* of a 0-d bool tensor */
-    bool negated; /* the condition is that it is false */
-    bool atom;    /* needs no parentheses as an operand */
-} gg__test;
-
 /* The condition as a tensor: `and`, `or`, `not` of 0-d tensors, chained comparisons, any(), all(), bool(), torch.is_nonzero(), `.item()`. */
 bool gg__test_of(gg__select *s, gg__arm *arm, TSNode node, gg__test *out);
 /* Inside one, `depth` deep. */
@@ -79,6 +83,14 @@ bool gg__split_condition(gg__select *s, TSNode condition, gg_str *flags, gg__tes
 bool gg__split_either(gg__select *s, TSNode condition, gg_str *flags, gg__test *test);
 bool gg__is_branch(const gg_rule_input *in); /* a break that a condition may be */
 bool gg__asks_finiteness(const gg_tree *tree, TSNode condition);
+
+/* ---- divisors.c -----------------------------------------------------------------------------------------------------------------
+ * `x / n if n > 0 else x`: where n is zero the quotient is not wanted, but its gradient, zero times infinity, is not a number.  So the divisor is one
+ * there: torch.where(n > 0, x / torch.where(n > 0, n, 1), x). */
+/* The divisor of a division by a tensor of numbers; null when the node is none. */
+TSNode gg__divisor(const gg__select *s, const gg__arm *arm, TSNode node);
+/* Are all divisors in the expression made smoothly, as far as back as the function tells?  Where they are not wanted, their gradients are zero. */
+bool gg__divisors_are_smooth(const gg__select *s, const gg__arm *arm, TSNode node);
 
 /* ---- arms.c ----------------------------------------------------------------------------------------------------------------- */
 /* Can the value be computed where it was not, and be selected? */

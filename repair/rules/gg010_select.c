@@ -128,20 +128,22 @@ static gg_str under_flags(const gg__select *s, const plan *p, gg_str outer, gg_s
 }
 
 /* The span that is replaced and its new text. */
-static bool build(const gg_rule_input *in, gg_arena *arena, TSNode *out_node, gg_span *span, gg_str *out,
-                  bool *copies) {
+static bool build_with(const gg_rule_input *in, bool divides_safely, gg_arena *arena, TSNode *out_node, gg_span *span,
+                       gg_str *out, bool *copies) {
     gg__select s;
     plan p;
     gg_str body = GG_STR_NULL;
     TSNode start = gg_node_at(in->tree, in->span);
     gg__arm *arm = gg_arena_calloc(arena, 1, sizeof(*arm));
     gg__select_init(&s, in, gg__statement(start), arena);
+    s.divides_safely = divides_safely;
     bool done = gg__can_name(in->tree, start, "torch") && look(&s, &p, arm);
     gg_str outer = s.indent;
     if (done && p.flags.len) { /* once more, with the indentation of the if that stays */
         gg_str unit = gg__indent_unit(in->tree);
         gg__select_clear(&s);
         gg__select_init(&s, in, p.node, arena);
+        s.divides_safely = divides_safely;
         s.indent = gg_arena_printf(arena, "%.*s%.*s", GG_STR_ARG(outer), GG_STR_ARG(unit));
         *arm = (gg__arm){0};
         done = look(&s, &p, arm);
@@ -164,6 +166,13 @@ static bool build(const gg_rule_input *in, gg_arena *arena, TSNode *out_node, gg
     *copies = s.copies;
     gg__select_clear(&s);
     return done;
+}
+
+/* Divisors are left as they are where nothing speaks against it. */
+static bool build(const gg_rule_input *in, gg_arena *arena, TSNode *out_node, gg_span *span, gg_str *out,
+                  bool *copies) {
+    return build_with(in, false, arena, out_node, span, out, copies) ||
+           build_with(in, true, arena, out_node, span, out, copies);
 }
 
 static bool check(const gg_rule_input *in, gg_rule_match *out) {

@@ -7,7 +7,9 @@
 extern const gg_rule gg_rule_where;
 
 static bool alike(gg__select *s, TSNode node, TSNode yes, TSNode no) {
-    gg__meta a = gg__infer(s->in, yes), b = gg__infer(s->in, no);
+    gg__meta a = gg__infer_in(s, NULL, yes), b = gg__infer_in(s, NULL, no);
+    if (s->divides_safely && (!gg__divisors_are_smooth(s, NULL, yes) || !gg__divisors_are_smooth(s, NULL, no)))
+        return false;
     return gg__same_tensor(a, b) && gg__selectable(s, a) && gg__selectable(s, b) &&
            !gg__may_broadcast(s->in, a, yes, no) && !(s->unseen && !gg__share_a_name(s->in, yes, no)) &&
            !gg__value_alias_shows(s->in, node, yes, no);
@@ -27,9 +29,13 @@ static bool conditional(gg__select *s, TSNode node, gg_str *out) {
     gg__test test;
     s->finite = gg__asks_finiteness(s->in->tree, condition);
     if (!gg__test_of(s, NULL, condition, &test) && !gg__split_condition(s, condition, &flags, &test)) return false;
-    if (!alike(s, node, yes, no)) return false;
+    s->divides_safely = !alike(s, node, yes, no); /* divisors are left as they are where nothing speaks against it */
+    if (s->divides_safely && !alike(s, node, yes, no)) return false;
     note_copies(s, node, yes, no);
-    *out = gg__where(s, test, plain(s, yes), plain(s, no));
+    s->taken = test;
+    gg_str first = plain(s, yes);
+    s->taken.negated = !test.negated;
+    *out = gg__where(s, test, first, plain(s, no));
     if (flags.len)
         *out = gg_arena_printf(s->arena, "%.*s if %.*s else %.*s", GG_STR_ARG(*out), GG_STR_ARG(flags),
                                GG_STR_ARG(gg__text(s->in->tree, no)));

@@ -17,7 +17,7 @@ static bool find(const gg_rule_input *in, counting *c) {
     if (in->site->first == NULL || !gg_node_is(arguments, "argument_list") ||
         !gg__refers_to(in->tree, function, "torch.bincount"))
         return false;
-    gg__inference s = {in, 0};
+    gg__inference s = {.in = in};
     gg__call call = {.node = at, .arguments = arguments};
     if (!gg__bind_arguments(&s, &call, (const char *const[]){"input", "weights", "minlength"}, 3, given)) return false;
     *c = (counting){at, given[0], given[2]};

@@ -218,7 +218,7 @@ static bool find(const gg_rule_input *in, sparse *s) {
         return false;
     *s = (sparse){.whole = made_dense(in->tree, at)};
     if (ts_node_is_null(s->whole)) find_later(in, at, s);
-    gg__inference inference = {in, 0};
+    gg__inference inference = {.in = in};
     gg__call call = {.node = at, .arguments = arguments};
     if (ts_node_is_null(s->whole) ||
         !gg__bind_arguments(&inference, &call, (const char *const[]){"indices", "values", "size"}, 3, given))

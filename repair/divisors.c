@@ -1,0 +1,59 @@
+/* Divisors in arms that are not taken.  See select.h. */
+#include "repair/alias.h"
+#include "repair/select.h"
+
+enum { MAX_BACK = 16 };
+
+TSNode gg__divisor(const gg__select *s, const gg__arm *arm, TSNode node) {
+    TSNode none = {0}, right = gg__field(node, "right");
+    if (!gg_node_is(node, "binary_operator") || !gg_str_is(gg__text(s->in->tree, gg__field(node, "operator")), "/"))
+        return none;
+    gg__meta m = gg__infer_in(s, arm, right);
+    return m.sort == GG__TENSOR && !gg_str_is(m.dtype, "torch.bool") ? right : none;
+}
+
+typedef struct origin {
+    const gg__select *s;
+    const gg__arm *arm;
+    uint32_t back;
+} origin;
+
+static bool is_smooth_name(TSNode node, void *data);
+
+/* Each name's value, and what that is made of.  Integers and truths have no gradient, nor has what they are made of. */
+static bool is_smooth(const origin *o, TSNode value) {
+    gg__meta m = gg__infer_in(o->s, o->arm, value);
+    if (o->back >= MAX_BACK || m.sort == GG__UNKNOWN || !m.smooth) return false;
+    if (m.sort == GG__TENSOR && !gg__is_floating(m.dtype)) return true;
+    origin next = {o->s, o->arm, o->back + 1};
+    return gg__visit(value, is_smooth_name, &next);
+}
+
+static bool is_smooth_name(TSNode node, void *data) {
+    const origin *o = data;
+    const gg_tree *tree = o->s->in->tree;
+    if (!gg_node_is(node, "identifier") || gg__is_member_name(node)) return true;
+    gg_str name = gg__text(tree, node);
+    if (!gg__is_local(tree, node, name)) return true;
+    TSNode value = gg__value_at(tree, node, name);
+    if (!ts_node_is_null(value)) return is_smooth(o, value);
+    TSNode function = gg__function(node); /* given by the caller: it has no value before */
+    return gg_node_is(function, "function_definition") && !gg__binds(tree, gg__field(function, "body"), name);
+}
+
+typedef struct search {
+    const gg__select *s;
+    const gg__arm *arm;
+} search;
+
+static bool has_smooth_divisor(TSNode node, void *data) {
+    const search *in = data;
+    TSNode divisor = gg__divisor(in->s, in->arm, node);
+    origin o = {in->s, in->arm, 0};
+    return ts_node_is_null(divisor) || is_smooth(&o, divisor);
+}
+
+bool gg__divisors_are_smooth(const gg__select *s, const gg__arm *arm, TSNode node) {
+    search in = {s, arm};
+    return gg__visit(node, has_smooth_divisor, &in);
+}
