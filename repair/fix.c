@@ -266,21 +266,29 @@ bool gg__fix_next_of_rules(gg_fix *fix, gg_fix_action *out) {
     return false;
 }
 
-int gg__fix_adopt(gg_fix *fix, size_t file_index, const gg_text *edited, const gg_verdict *verdict, gg_safety safety,
-                  gg_error *err) {
-    gg_entry *after = GG_ARENA_ARRAY(fix->arena, gg_entry, verdict->entry_count);
-    for (size_t i = 0; i < verdict->entry_count; i++) after[i] = verdict->entries[i].after;
+/* The file has this text from now on, for which these entries were measured. */
+static int take(gg_fix *fix, gg__fix_file *f, const gg_text *given, gg_entry *after, size_t count, gg_error *err) {
+    gg_text *text = gg_text_ref(given);
     fix->after = after;
-    fix->after_count = verdict->entry_count;
-    fix->accepted++;
-    gg__fix_file *f = &fix->files.items[file_index];
-    gg_text *text = gg_text_ref(edited);
+    fix->after_count = count;
     gg_tree_unref(&f->tree);
     gg_text_unref(&f->text);
     f->seen.text = f->text = text;
     fix->site_key = GG_STR_NULL;
-    fix->classes |= 1U << safety;
     return derive_sites(fix, err);
+}
+
+int gg__fix_adopt(gg_fix *fix, size_t file_index, const gg_text *edited, const gg_verdict *verdict, gg_safety safety,
+                  gg_error *err) {
+    gg_entry *after = GG_ARENA_ARRAY(fix->arena, gg_entry, verdict->entry_count);
+    for (size_t i = 0; i < verdict->entry_count; i++) after[i] = verdict->entries[i].after;
+    fix->accepted++;
+    fix->classes |= 1U << safety;
+    return take(fix, &fix->files.items[file_index], edited, after, verdict->entry_count, err);
+}
+
+int gg__fix_put_back(gg_fix *fix, const gg_fix_repair *repair, gg_entry *after, size_t count, gg_error *err) {
+    return take(fix, gg__fix_find_file(fix, repair->file), repair->base, after, count, err);
 }
 
 int gg_fix_next(gg_fix *fix, gg_fix_action *out, gg_error *err) {
@@ -292,8 +300,13 @@ int gg_fix_next(gg_fix *fix, gg_fix_action *out, gg_error *err) {
         out->step = GG_FIX_CAPTURE;
         return 0;
     }
-    if (!fix->asking && gg__fix_next_of_rules(fix, out)) return 0;
-    return fix->source.begin ? gg__fix_next_of_source(fix, out, err) : 0;
+    if (fix->over || (!fix->asking && gg__fix_next_of_rules(fix, out))) return 0;
+    int error = fix->source.begin ? gg__fix_next_of_source(fix, out, err) : 0;
+    if (error || out->step != GG_FIX_DONE) return error;
+    fix->over = true;
+    error = gg__fix_withdraw(fix, err);
+    out->original = fix->files.items[0].text;
+    return error;
 }
 
 int gg_fix_captured(gg_fix *fix, json_t *const *entries, size_t count, gg_error *err) {

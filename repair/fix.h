@@ -1,4 +1,4 @@
-/* The state of a repair session, for fix.c, whose comment tells how it goes, fix_source.c and fix_wider.c. */
+/* The state of a repair session, for fix.c, whose comment tells how it goes, fix_source.c, fix_wider.c and fix_withdraw.c. */
 #ifndef GG_REPAIR_FIX_H
 #define GG_REPAIR_FIX_H
 
@@ -47,6 +47,7 @@ struct gg_fix {
     GG_LIST(gg_fix_repair) repairs;
     GG_LIST(gg_text *) bases; /* references held for repairs */
     bool keeps_deliberate, captured;
+    bool over; /* nothing is tried any more */
     bool foreign;                            /* a candidate of the source was adopted */
     bool site_was_right, site_is_deliberate; /* of the site being mended; see refusal */
     bool asking, awaits_answer;              /* the source has taken up sites; its question is out */
@@ -69,6 +70,11 @@ const gg_site *gg__fix_current_site(gg_fix *fix); /* the one that rules mend; NU
 int gg__fix_next_of_source(gg_fix *fix, gg_fix_action *out, gg_error *err) GG_MUST_USE;
 /* What its candidates may waive: it makes no promise that a rule's author thought about. */
 gg_safety gg__fix_source_safety(const gg_fix *fix);
+/* The file's text is what the repair was made on again; `after`: the entries measured for it. */
+int gg__fix_put_back(gg_fix *fix, const gg_fix_repair *repair, gg_entry *after, size_t count,
+                     gg_error *err) GG_MUST_USE;
+/* fix_withdraw.c: settings that gained nothing. */
+int gg__fix_withdraw(gg_fix *fix, gg_error *err) GG_MUST_USE;
 /* fix_wider.c: more inputs for a candidate that was accepted, as the source knows them. */
 bool gg__fix_widens(gg_fix *fix, const gg_verdict *verdict); /* the candidate of a rule is taken up */
 void gg__fix_verify_wider(gg_fix *fix, const gg_fix_offer *offer, gg_fix_action *out);

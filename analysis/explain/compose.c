@@ -10,8 +10,7 @@ typedef struct stock_hint {
 } stock_hint;
 
 static const stock_hint stock[] = {
-    {"Your code may result in an error", "Run it without `torch.compile` first: the same line may well raise there.",
-     false},
+    {"Your code may result in an error", NULL, false}, /* it was run without, and did not */
     {"This is likely to be a Dynamo bug",
      "This looks like a bug of Dynamo's: another way to write it, or a newer torch, may help.", false},
     {"This graph break may be difficult to debug", NULL, false},

@@ -282,6 +282,55 @@ static void test_a_mended_site_uncovers_another(void **state) {
     finish(&s);
 }
 
+/* "h.max().item()" under a setting: GG051.  Behind it another break comes to light, which no rule mends. */
+static const char two_items[] = "import torch\n\n\n"
+                                "def f(h):\n"
+                                "    n = int(h.max().item())\n"
+                                "    print('said', flush=True)\n"
+                                "    return torch.zeros(n), mystery(n)\n";
+
+static void accept_hidden(session *s, int breaks_before, int breaks_after, const char *const *left) {
+    json_t *v = verdict(s, true, "identical", left);
+    json_object_set_new(v, "breaks_before", json_integer(breaks_before));
+    json_object_set_new(v, "breaks_after", json_integer(breaks_after));
+    json_object_set_new(v, "breaks_to_light", json_integer(1));
+    assert_int_equal(gg_fix_verified(s->fix, v, GG_STR_NULL, &s->err), 0);
+    json_decref(v);
+}
+
+static void test_a_setting_that_gained_nothing_is_taken_back(void **state) {
+    (void)state;
+    session s = start(two_items, GG_SAFETY_CONFIG);
+    captured(&s, BREAKS("GB0059|print('said', flush=True)", "GB0124|h.max().item()"));
+    expect(&s, "GG001");
+    accept(&s, BREAKS("GB0124|h.max().item()"));
+    expect(&s, "GG051");
+    accept_hidden(&s, 1, 1, BREAKS("GB0007|mystery(n)"));
+    expect_done(&s);
+    expect_text(&s, "capture_scalar_outputs", false);
+    expect_text(&s, guarded, true); /* what came before stays */
+    assert_false(last_verdict(&s, 2)->accepted);
+    size_t count;
+    const gg_entry *after = gg_fix_after(s.fix, &count);
+    assert_int_equal(after[0].break_count, 1);
+    assert_true(gg_str_is(after[0].breaks[0].id, "GB0124"));
+    expect_done(&s);
+    finish(&s);
+}
+
+static void test_a_setting_stays_that_another_repair_was_made_on(void **state) {
+    (void)state;
+    session s = start(two_items, GG_SAFETY_CONFIG);
+    captured(&s, BREAKS("GB0124|h.max().item()"));
+    expect(&s, "GG051");
+    accept_hidden(&s, 1, 1, BREAKS("GB0059|print('said', flush=True)"));
+    expect(&s, "GG001");
+    accept(&s, NULL);
+    expect_done(&s);
+    expect_text(&s, "capture_scalar_outputs", true);
+    finish(&s);
+}
+
 static void test_equal_lines_are_sites_of_their_own(void **state) {
     (void)state;
     session s = start("import torch\n\n\ndef f(h):\n    print(1, flush=True)\n    h = h * 2\n    print(1, "
@@ -503,6 +552,8 @@ int main(void) {
         cmocka_unit_test(test_a_right_edit_that_did_not_help_is_tried_again_after_progress),
         cmocka_unit_test(test_nothing_improves),
         cmocka_unit_test(test_a_mended_site_uncovers_another),
+        cmocka_unit_test(test_a_setting_that_gained_nothing_is_taken_back),
+        cmocka_unit_test(test_a_setting_stays_that_another_repair_was_made_on),
         cmocka_unit_test(test_equal_lines_are_sites_of_their_own),
         cmocka_unit_test(test_sites_of_other_files_and_without_rules_are_left),
         cmocka_unit_test(test_a_capture_that_gave_nothing),
