@@ -20,9 +20,11 @@ typedef struct origin {
 
 static bool is_smooth_name(TSNode node, void *data);
 
-/* Each name's value, and what that is made of.  Integers and truths have no gradient, nor has what they are made of. */
+/* Each name's value, and what that is made of.  Integers and truths have no gradient, nor has what they are made of.  In front of the branch a divisor
+ * stays what it is. */
 static bool is_smooth(const origin *o, TSNode value) {
-    gg__meta m = gg__infer_in(o->s, o->arm, value);
+    bool in_front = ts_node_end_byte(value) <= ts_node_start_byte(o->s->statement);
+    gg__meta m = in_front ? gg__infer(o->s->in, value) : gg__infer_in(o->s, o->arm, value);
     if (o->back >= MAX_BACK || m.sort == GG__UNKNOWN || !m.smooth) return false;
     if (m.sort == GG__TENSOR && !gg__is_floating(m.dtype)) return true;
     origin next = {o->s, o->arm, o->back + 1};
