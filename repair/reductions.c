@@ -124,7 +124,7 @@ bool gg__masked_reduction(const gg_rule_input *in, bool exact, gg__reduction *ou
         if (!gg_node_is(at, "call") || !read_call(in, at, out) || !read_operands(out)) continue;
         bool rows = out->e.item.by.rank < out->e.item.of.rank;
         out->rows = out->rows && rows;
-        return fits(in, exact, out) && gg__can_name(in->tree, at, "torch") &&
+        return fits(in, exact, out) && gg__can_name(in->tree, at, "torch") && !ts_node_is_null(gg__statement(at)) &&
                !gg__has_comment(in->tree, gg_node_span(at));
     }
     return false;

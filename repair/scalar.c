@@ -360,8 +360,9 @@ bool gg__scalar_use(gg__scalar_uses *u, TSNode node, gg__scalar s) {
         TSNode target = target_of(node, parent);
         if (gg_node_is(target, "subscript"))
             return gg__scalar_meets(u, s, gg__infer(&u->in, gg__field(target, "value")), '=');
+        TSNode statement = gg__statement(node); /* half typed: none */
         if (!ts_node_is_null(target))
-            return gg__scalar_track(u, target, ts_node_end_byte(gg__statement(node)), s, false);
+            return !ts_node_is_null(statement) && gg__scalar_track(u, target, ts_node_end_byte(statement), s, false);
         if (gg_node_is(parent, "binary_operator")) {
             if (!in_binary(u, parent, node, &s, &done)) return false;
             node = parent;

@@ -173,7 +173,7 @@ typedef struct editor {
     int fd;
     message messages[MAX_LINES + 4];
     size_t message_count;
-    size_t requests; /* "0" … have been asked */
+    size_t requests; /* "asked 0" … have been */
     unsigned answers[MAX_LINES + 8];
     json_t *questions; /* ids of the server's requests that wait */
     size_t syncs, synced;
@@ -219,7 +219,7 @@ static void push(editor *e, message m) {
 
 static void ask(editor *e, const char *method, json_t *params_take, bool request) {
     char id[24];
-    snprintf(id, sizeof(id), "%zu", e->requests);
+    snprintf(id, sizeof(id), "asked %zu", e->requests);
     push(e, (message){.kind = SEND, .body = body_of(method, params_take, request ? id : NULL)});
     if (request) e->requests++;
 }
@@ -269,8 +269,9 @@ static void note(editor *e, gg_str body) {
         if (id) json_array_append(e->questions, json_object_get(m, "id"));
     } else if (text && text[0] == 's') {
         e->synced++;
-    } else if (text && text[0] >= '0' && text[0] <= '9') {
-        size_t n = strtoul(text, NULL, 10);
+    } else if (text &&
+               gg_str_starts_with(gg_str_from(text), GG_STR("asked "))) { /* the ids of a raw message are its own */
+        size_t n = strtoul(text + GG_STR("asked ").len, NULL, 10);
         CHECK(n < e->requests && ++e->answers[n] == 1);
     }
     json_decref(m);
