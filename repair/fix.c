@@ -5,7 +5,7 @@
  * not been given up; its rules are tried strongest first.  A site in a function that calls another one with an open site waits for that
  * one: what an edit moves into a function of its own must be traceable whole.  An accepted verdict replaces text and entries (the verdict
  * measured the edited text), and the sites are derived anew, since later breaks may have been a cascade of the one just mended.  A site whose
- * candidate was right but did not help is tried once more when another one has been mended since: what it ran into may be gone.
+ * candidate was right but did not help, or was a setting, is tried once more when another one has been mended since: what it ran into may be gone.
  *
  * When the rules have nothing more to try anywhere, a second source (gg_fix_use) is asked for the sites that are left, those of one definition at a time, each
  * site once.  What it keeps in the end is adopted as a rule's repair is, and the rules go on from there.
@@ -216,6 +216,25 @@ void gg__fix_note(gg_fix *fix, const gg__fix_file *f, const gg_site *site, const
     fix->edited_file = (size_t)(f - fix->files.items);
 }
 
+/* May it be right behind another repair?  Its results were; or it is a setting, which takes on what breaks anywhere. */
+static bool may_be_right(const gg_fix_repair *repair) {
+    return gg_str_is(repair->verdict->outputs, "identical") || repair->rule->safety == GG_SAFETY_CONFIG;
+}
+
+/* The same edits of the same text, that were refused: of another site, where they make a setting. */
+static const gg_fix_repair *refused_before(const gg_fix *fix, const gg_text *base, const gg_edits *edits) {
+    for (size_t i = 0; i < fix->repairs.len; i++) {
+        const gg_fix_repair *r = &fix->repairs.items[i];
+        bool same = r->base == base && r->rule && r->verdict && r->edit_count == edits->list.len;
+        for (size_t j = 0; same && j < r->edit_count; j++) {
+            const gg_edit *a = &r->edits[j], *b = &edits->list.items[j];
+            same = a->span.start == b->span.start && a->span.end == b->span.end && gg_str_equal(a->text, b->text);
+        }
+        if (same) return r;
+    }
+    return NULL;
+}
+
 /* The next rule's edits for the site, as a repair to be judged; false when the rule did not apply after all. */
 static bool prepare(gg_fix *fix, const gg_site *site, const gg_rule *rule, bool *out_copies) {
     const gg__fix_file *f = gg__fix_find_file(fix, site->file);
@@ -225,6 +244,12 @@ static bool prepare(gg_fix *fix, const gg_site *site, const gg_rule *rule, bool 
     bool ready = gg_repair_edits(rule, &in, fix->arena, &edits, &err) == 0 &&
                  gg_edits_apply(&fix->edited, f->text, &edits, &err) == 0;
     if (ready && gg_str_equal(gg_text_bytes(fix->edited), gg_text_bytes(f->text))) { /* nothing to verify */
+        gg_text_unref(&fix->edited);
+        ready = false;
+    }
+    const gg_fix_repair *refused = ready ? refused_before(fix, f->text, &edits) : NULL;
+    if (refused) {
+        fix->site_was_right = fix->site_was_right || may_be_right(refused);
         gg_text_unref(&fix->edited);
         ready = false;
     }
@@ -353,7 +378,7 @@ int gg_fix_verified(gg_fix *fix, const json_t *verdict, gg_str failure, gg_error
     else if (judged->accepted)
         error = gg__fix_adopt(fix, fix->edited_file, edited, judged, repair->rule->safety, err);
     else
-        fix->site_was_right = fix->site_was_right || gg_str_is(judged->outputs, "identical");
+        fix->site_was_right = fix->site_was_right || may_be_right(repair);
     gg_text_unref(&edited);
     return error;
 }

@@ -9,7 +9,7 @@ enum { GG_FIX_REPAIRS = 256, GG_FIX_OFFERS = 8, GG_FIX_QUESTIONS = 256 };
 typedef struct gg__fix_refusal { /* a site whose candidates were all refused */
     gg_str key;
     size_t accepted; /* repairs accepted by then */
-    bool right;      /* the results of one of them were right: it only did not help */
+    bool right;      /* one of them may be right behind another repair */
     bool deliberate; /* a rule for it was kept out, as what it undoes was written on purpose */
     bool asked;      /* the second source was */
 } gg__fix_refusal;
@@ -47,7 +47,7 @@ struct gg_fix {
     GG_LIST(gg_fix_repair) repairs;
     GG_LIST(gg_text *) bases; /* references held for repairs */
     bool keeps_deliberate, captured;
-    bool over; /* nothing is tried any more */
+    bool over;                               /* nothing is tried any more */
     bool foreign;                            /* a candidate of the source was adopted */
     bool site_was_right, site_is_deliberate; /* of the site being mended; see refusal */
     bool asking, awaits_answer;              /* the source has taken up sites; its question is out */

@@ -158,7 +158,10 @@ static gg__meta comparison(gg__inference *s, TSNode node) {
 }
 
 static gg__meta infer(gg__inference *s, TSNode node) {
-    if (gg_node_is(node, "identifier")) return from_fact(s->in, node);
+    if (gg_node_is(node, "identifier")) {
+        gg__meta fact = from_fact(s->in, node);
+        return fact.sort != GG__UNKNOWN ? fact : gg__module_number(s->in, node);
+    }
     if (gg_node_is(node, "attribute")) return attribute(s, node);
     if (gg_node_is(node, "binary_operator")) {
         gg__meta a = gg__infer_node(s, gg__field(node, "left")), b = gg__infer_node(s, gg__field(node, "right"));

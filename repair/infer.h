@@ -97,5 +97,7 @@ gg__meta gg__number_call(gg__inference *s, TSNode node, bool *known);
 gg__meta gg__number_attribute(gg__inference *s, TSNode node);
 gg__meta gg__number_operation(gg_str op, gg__meta a, gg__meta b);
 gg__meta gg__literal(const gg_tree *tree, TSNode node);
+/* A name that the module gives a number, once and for all as far as the file tells. */
+gg__meta gg__module_number(const gg_rule_input *in, TSNode node);
 
 #endif

@@ -1,5 +1,6 @@
 /* Python's own numbers: literals, sizes of tensors, constants of math and of dtypes.  What may raise is unknown.  See infer.h. */
 #include "repair/infer.h"
+#include "repair/select.h"
 
 #include <math.h>
 
@@ -21,6 +22,40 @@ gg__meta gg__literal(const gg_tree *tree, TSNode node) {
                                         (digits[1] == 'b' || digits[1] == 'B' || digits[1] == 'o' || digits[1] == 'O'));
     gg__sort sort = whole ? GG__SCALAR_INT : GG__SCALAR_FLOAT;
     return plain ? gg__constant(sort, strtod(digits, NULL)) : gg__any_number(sort);
+}
+
+/* The right side of the first `name = …` among the module's statements; null when there is none. */
+static TSNode module_value(const gg_tree *tree, gg_str name) {
+    TSNode value = {0};
+    TSTreeCursor cursor = ts_tree_cursor_new(gg_tree_root(tree));
+    for (bool more = ts_tree_cursor_goto_first_child(&cursor); more && ts_node_is_null(value);
+         more = ts_tree_cursor_goto_next_sibling(&cursor)) {
+        TSNode assignment = gg__assignment(ts_tree_cursor_current_node(&cursor));
+        if (!ts_node_is_null(assignment) && gg_str_equal(gg__text(tree, gg__field(assignment, "left")), name))
+            value = gg__field(assignment, "right");
+    }
+    ts_tree_cursor_delete(&cursor);
+    return value;
+}
+
+static bool is_first(TSNode node, void *data) {
+    bool *seen = data, again = *seen;
+    (void)node;
+    *seen = true;
+    return !again;
+}
+
+gg__meta gg__module_number(const gg_rule_input *in, TSNode node) {
+    gg_str name = gg__text(in->tree, node);
+    TSNode value = module_value(in->tree, name), digits = value;
+    if (gg_node_is(value, "unary_operator")) digits = gg__field(value, "argument");
+    gg__meta m = ts_node_is_null(value) ? gg__unknown : gg__literal(in->tree, digits);
+    bool seen = false;
+    if (!gg__is_number(m) || gg__is_local(in->tree, node, name) ||
+        !gg__each_module_binding(in->tree, name, is_first, &seen))
+        return gg__unknown;
+    m = gg__infer(in, value);
+    return m.seen ? gg__seen(m.sort, m.value) : m; /* another module may set it: it is what it was in the capture */
 }
 
 static gg__meta of_both(gg__sort sort, gg__meta a, gg__meta b, double value) {

@@ -331,6 +331,31 @@ static void test_a_setting_stays_that_another_repair_was_made_on(void **state) {
     finish(&s);
 }
 
+static const char three_numbers[] = "import torch\n\n\n"
+                                    "def f(h):\n"
+                                    "    a = h.max().item()\n"
+                                    "    b = h.min().item()\n"
+                                    "    print('said', flush=True)\n"
+                                    "    return mystery(a, b)\n";
+
+/* Of two sites the edits are the same: once is enough, until something else was mended. */
+static void test_a_setting_is_tried_once_on_a_text(void **state) {
+    (void)state;
+    session s = start(three_numbers, GG_SAFETY_CONFIG);
+    captured(&s, BREAKS("GB0124|h.max().item()", "GB0124|h.min().item()", "GB0059|print('said', flush=True)"));
+    expect(&s, "GG051");
+    refuse(&s, "different");
+    expect(&s, "GG001");
+    accept(&s, BREAKS("GB0124|h.max().item()", "GB0124|h.min().item()"));
+    expect(&s, "GG051");
+    accept(&s, NULL);
+    expect_done(&s);
+    size_t count;
+    gg_fix_repairs(s.fix, &count);
+    assert_int_equal(count, 3);
+    finish(&s);
+}
+
 static void test_equal_lines_are_sites_of_their_own(void **state) {
     (void)state;
     session s = start("import torch\n\n\ndef f(h):\n    print(1, flush=True)\n    h = h * 2\n    print(1, "
@@ -554,6 +579,7 @@ int main(void) {
         cmocka_unit_test(test_a_mended_site_uncovers_another),
         cmocka_unit_test(test_a_setting_that_gained_nothing_is_taken_back),
         cmocka_unit_test(test_a_setting_stays_that_another_repair_was_made_on),
+        cmocka_unit_test(test_a_setting_is_tried_once_on_a_text),
         cmocka_unit_test(test_equal_lines_are_sites_of_their_own),
         cmocka_unit_test(test_sites_of_other_files_and_without_rules_are_left),
         cmocka_unit_test(test_a_capture_that_gave_nothing),
