@@ -221,11 +221,12 @@ static bool may_be_right(const gg_fix_repair *repair) {
     return gg_str_is(repair->verdict->outputs, "identical") || repair->rule->safety == GG_SAFETY_CONFIG;
 }
 
-/* The same edits of the same text, that were refused: of another site, where they make a setting. */
+/* The same edits of the same text, refused since the last repair was accepted: of another site, where they make a setting. */
 static const gg_fix_repair *refused_before(const gg_fix *fix, const gg_text *base, const gg_edits *edits) {
-    for (size_t i = 0; i < fix->repairs.len; i++) {
+    for (size_t i = fix->repairs.len; i-- > 0;) {
         const gg_fix_repair *r = &fix->repairs.items[i];
-        bool same = r->base == base && r->rule && r->verdict && r->edit_count == edits->list.len;
+        if (r->verdict->accepted) return NULL;
+        bool same = r->base == base && r->rule && r->edit_count == edits->list.len;
         for (size_t j = 0; same && j < r->edit_count; j++) {
             const gg_edit *a = &r->edits[j], *b = &edits->list.items[j];
             same = a->span.start == b->span.start && a->span.end == b->span.end && gg_str_equal(a->text, b->text);
@@ -241,15 +242,11 @@ static bool prepare(gg_fix *fix, const gg_site *site, const gg_rule *rule, bool 
     gg_rule_input in = {f->tree, site, site->span};
     gg_edits edits = {0};
     gg_error err = {0};
-    bool ready = gg_repair_edits(rule, &in, fix->arena, &edits, &err) == 0 &&
-                 gg_edits_apply(&fix->edited, f->text, &edits, &err) == 0;
-    if (ready && gg_str_equal(gg_text_bytes(fix->edited), gg_text_bytes(f->text))) { /* nothing to verify */
-        gg_text_unref(&fix->edited);
-        ready = false;
-    }
+    bool ready = gg_repair_edits(rule, &in, fix->arena, &edits, &err) == 0;
     const gg_fix_repair *refused = ready ? refused_before(fix, f->text, &edits) : NULL;
-    if (refused) {
-        fix->site_was_right = fix->site_was_right || may_be_right(refused);
+    if (refused) fix->site_was_right = fix->site_was_right || may_be_right(refused);
+    ready = ready && refused == NULL && gg_edits_apply(&fix->edited, f->text, &edits, &err) == 0;
+    if (ready && gg_str_equal(gg_text_bytes(fix->edited), gg_text_bytes(f->text))) { /* nothing to verify */
         gg_text_unref(&fix->edited);
         ready = false;
     }
@@ -291,11 +288,16 @@ bool gg__fix_next_of_rules(gg_fix *fix, gg_fix_action *out) {
     return false;
 }
 
-/* The file has this text from now on, for which these entries were measured. */
-static int take(gg_fix *fix, gg__fix_file *f, const gg_text *given, gg_entry *after, size_t count, gg_error *err) {
+/* The file has this text from now on, for which the verdict measured the entries; NULL: they are the first capture's. */
+static int take(gg_fix *fix, gg__fix_file *f, const gg_text *given, const gg_verdict *measured, gg_error *err) {
     gg_text *text = gg_text_ref(given);
-    fix->after = after;
-    fix->after_count = count;
+    fix->after = fix->before;
+    fix->after_count = fix->before_count;
+    if (measured) {
+        fix->after = GG_ARENA_ARRAY(fix->arena, gg_entry, measured->entry_count);
+        fix->after_count = measured->entry_count;
+        for (size_t i = 0; i < measured->entry_count; i++) fix->after[i] = measured->entries[i].after;
+    }
     gg_tree_unref(&f->tree);
     gg_text_unref(&f->text);
     f->seen.text = f->text = text;
@@ -305,15 +307,13 @@ static int take(gg_fix *fix, gg__fix_file *f, const gg_text *given, gg_entry *af
 
 int gg__fix_adopt(gg_fix *fix, size_t file_index, const gg_text *edited, const gg_verdict *verdict, gg_safety safety,
                   gg_error *err) {
-    gg_entry *after = GG_ARENA_ARRAY(fix->arena, gg_entry, verdict->entry_count);
-    for (size_t i = 0; i < verdict->entry_count; i++) after[i] = verdict->entries[i].after;
     fix->accepted++;
     fix->classes |= 1U << safety;
-    return take(fix, &fix->files.items[file_index], edited, after, verdict->entry_count, err);
+    return take(fix, &fix->files.items[file_index], edited, verdict, err);
 }
 
-int gg__fix_put_back(gg_fix *fix, const gg_fix_repair *repair, gg_entry *after, size_t count, gg_error *err) {
-    return take(fix, gg__fix_find_file(fix, repair->file), repair->base, after, count, err);
+int gg__fix_put_back(gg_fix *fix, const gg_fix_repair *repair, const gg_verdict *measured, gg_error *err) {
+    return take(fix, gg__fix_find_file(fix, repair->file), repair->base, measured, err);
 }
 
 int gg_fix_next(gg_fix *fix, gg_fix_action *out, gg_error *err) {

@@ -70,9 +70,8 @@ const gg_site *gg__fix_current_site(gg_fix *fix); /* the one that rules mend; NU
 int gg__fix_next_of_source(gg_fix *fix, gg_fix_action *out, gg_error *err) GG_MUST_USE;
 /* What its candidates may waive: it makes no promise that a rule's author thought about. */
 gg_safety gg__fix_source_safety(const gg_fix *fix);
-/* The file's text is what the repair was made on again; `after`: the entries measured for it. */
-int gg__fix_put_back(gg_fix *fix, const gg_fix_repair *repair, gg_entry *after, size_t count,
-                     gg_error *err) GG_MUST_USE;
+/* The file's text is what the repair was made on again; `measured`: the verdict on that text, NULL for what the session began with. */
+int gg__fix_put_back(gg_fix *fix, const gg_fix_repair *repair, const gg_verdict *measured, gg_error *err) GG_MUST_USE;
 /* fix_withdraw.c: settings that gained nothing. */
 int gg__fix_withdraw(gg_fix *fix, gg_error *err) GG_MUST_USE;
 /* fix_wider.c: more inputs for a candidate that was accepted, as the source knows them. */

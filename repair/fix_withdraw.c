@@ -3,11 +3,9 @@
  * repairs are looked at: those behind a setting may need it. */
 #include "repair/fix.h"
 
-/* The last accepted repair before this row; NULL: there is none. */
-static gg_fix_repair *accepted_before(gg_fix *fix, size_t row) {
-    while (row-- > 0)
-        if (fix->repairs.items[row].verdict && fix->repairs.items[row].verdict->accepted)
-            return &fix->repairs.items[row];
+static gg_fix_repair *last_accepted(gg_fix *fix) {
+    for (size_t row = fix->repairs.len; row-- > 0;)
+        if (fix->repairs.items[row].verdict->accepted) return &fix->repairs.items[row];
     return NULL;
 }
 
@@ -18,7 +16,7 @@ static bool gains_nothing(const gg_fix_repair *repair) {
 }
 
 int gg__fix_withdraw(gg_fix *fix, gg_error *err) {
-    for (gg_fix_repair *last; (last = accepted_before(fix, fix->repairs.len)) && gains_nothing(last);) {
+    for (gg_fix_repair *last; (last = last_accepted(fix)) && gains_nothing(last);) {
         gg_verdict *withdrawn = GG_ARENA_NEW(fix->arena, gg_verdict);
         *withdrawn = *last->verdict;
         withdrawn->accepted = withdrawn->glued = false;
@@ -26,12 +24,8 @@ int gg__fix_withdraw(gg_fix *fix, gg_error *err) {
         withdrawn->reasons[0] = GG_STR("taken back: with the setting alone there are as many breaks as without");
         withdrawn->reason_count = 1;
         last->verdict = withdrawn;
-        gg_entry *after = GG_ARENA_ARRAY(fix->arena, gg_entry, withdrawn->entry_count);
-        for (size_t i = 0; i < withdrawn->entry_count; i++) after[i] = withdrawn->entries[i].before;
-        const gg_fix_repair *earlier = accepted_before(fix, (size_t)(last - fix->repairs.items));
-        for (size_t i = 0; earlier && i < earlier->verdict->entry_count && i < withdrawn->entry_count; i++)
-            after[i] = earlier->verdict->entries[i].after;
-        int error = gg__fix_put_back(fix, last, after, withdrawn->entry_count, err);
+        const gg_fix_repair *earlier = last_accepted(fix);
+        int error = gg__fix_put_back(fix, last, earlier ? earlier->verdict : NULL, err);
         if (error) return error;
     }
     return 0;

@@ -48,7 +48,7 @@ static json_t *base(const gg_document *document, gg_mark mark, int severity, gg_
 }
 
 static void add_link(const gg_session *session, json_t *diagnostic, gg_str id, gg_arena *arena) {
-    if ((!GG_HAS(session, CODE_LINKS) && !session->pulls) || gg_is_rule(id)) return; /* torch's site has breaks only */
+    if (!GG_HAS(session, CODE_LINKS) && !session->pulls) return;
     gg_str url = gg_explain_url(id, arena);
     json_object_set_new(diagnostic, "codeDescription", json_pack("{s:s%}", "href", url.ptr, url.len));
 }
@@ -61,7 +61,8 @@ json_t *gg_diagnostic_of_site(const gg_document *document, size_t index) {
     gg_str said = gg_explain_short(site, arena);
     if (!f->local[index]) said = gg_arena_printf(arena, "%.*s (in %.*s)", GG_STR_ARG(said), GG_STR_ARG(site->file));
     json_t *out = base(document, document->marks[index], (int)gg_level_of_site(document, index), site->id, said);
-    add_link(session, out, site->id, arena);
+    if (!gg_site_differs(site))
+        add_link(session, out, site->id, arena); /* else it is no break, which torch has a page of */
     if (GG_HAS(session, RELATED) || session->pulls) {
         json_t *list = related(site, f->local[index], arena);
         if (json_array_size(list)) json_object_set(out, "relatedInformation", list);
@@ -79,7 +80,7 @@ json_t *gg_prediction_json(const gg_session *session, const gg_text *text, const
                                     : gg_arena_printf(arena, "%.*s (predicted; only if: %.*s)", GG_STR_ARG(p->message),
                                                       GG_STR_ARG(p->guard));
     json_t *out = base_at(session, text, (gg_mark){.span = span}, (int)level, p->id, said);
-    add_link(session, out, p->id, arena);
+    if (!p->beyond) add_link(session, out, p->id, arena);
     gg_arena_free(arena);
     return out;
 }

@@ -22,34 +22,33 @@ static const struct {
     const char *id, *category;
 } rows[] = {
     /* Known without the registry, for static findings, or misleading by their words. */
-    {"size-as-data", unsupported},                             /* ours: it is no break */
-    {"GB0002", control_flow},                                  /* an assertion on symbolic shapes */
-    {"GB0003", control_flow},                                  /* a generator */
-    {"GB0033", tensor_tracing},                                /* a data-dependent operator */
-    {"GB0034", control_flow},                                  /* a data-dependent assertion */
-    {"GB0035", control_flow},                                  /* a data-dependent branch on an object's __bool__ */
-    {"GB0036", tensor_tracing},                                /* a data-dependent shape */
-    {"GB0037", tensor_tracing},                                /* the same, no meta kernel */
-    {"GB0043", unsupported},                                   /* an operator that does not comply */
-    {"GB0049", unsupported},       {"GB0072", tensor_tracing}, /* an in-place operator on an input */
+    {"GB0002", control_flow},                               /* an assertion on symbolic shapes */
+    {"GB0003", control_flow},                               /* a generator */
+    {"GB0033", tensor_tracing},                             /* a data-dependent operator */
+    {"GB0034", control_flow},                               /* a data-dependent assertion */
+    {"GB0035", control_flow},                               /* a data-dependent branch on an object's __bool__ */
+    {"GB0036", tensor_tracing},                             /* a data-dependent shape */
+    {"GB0037", tensor_tracing},                             /* the same, no meta kernel */
+    {"GB0043", unsupported},                                /* an operator that does not comply */
+    {"GB0049", unsupported},    {"GB0072", tensor_tracing}, /* an in-place operator on an input */
     {"GB0087", unsupported}, /* an operator without a fake implementation: NotImplementedError */
     {"GB0090", unsupported}, /* an operator that does not run with fake tensors */
-    {"GB0109", tensor_tracing},    {"GB0112", unsupported},  /* a TypeError the operator raises */
-    {"GB0123", tensor_tracing},                              /* backward() */
-    {"GB0124", tensor_tracing},                              /* .item() */
-    {"GB0170", control_flow},      {"GB0207", control_flow}, /* sorting by tensors */
-    {"GB0208", tensor_tracing},                              /* a torch function that leaves the world of tensors */
-    {"GB0219", unsupported},                                 /* the backend failed */
-    {"GB0221", unsupported},                                 /* a context manager, whatever it is made of */
-    {"GB0222", unsupported},                                 /* a set with tensors in it */
-    {"GB0246", tensor_tracing},                              /* one_hot without num_classes */
-    {"GB0264", tensor_tracing},                              /* a parameter made while tracing */
-    {"GB0273", unsupported},                                 /* keyword arguments to an exception's constructor */
-    {"GB4315", unsupported},                                 /* a RuntimeError the operator raises */
-    {"GB5976", tensor_tracing},                              /* data pointers */
-    {"GB4198", tensor_tracing},                              /* deepcopy of a tensor */
-    {"GB7000", control_flow},                                /* a break in a loop */
-    {"GB7650", unsupported},                                 /* a method of torch.Generator */
+    {"GB0109", tensor_tracing}, {"GB0112", unsupported},  /* a TypeError the operator raises */
+    {"GB0123", tensor_tracing},                           /* backward() */
+    {"GB0124", tensor_tracing},                           /* .item() */
+    {"GB0170", control_flow},   {"GB0207", control_flow}, /* sorting by tensors */
+    {"GB0208", tensor_tracing},                           /* a torch function that leaves the world of tensors */
+    {"GB0219", unsupported},                              /* the backend failed */
+    {"GB0221", unsupported},                              /* a context manager, whatever it is made of */
+    {"GB0222", unsupported},                              /* a set with tensors in it */
+    {"GB0246", tensor_tracing},                           /* one_hot without num_classes */
+    {"GB0264", tensor_tracing},                           /* a parameter made while tracing */
+    {"GB0273", unsupported},                              /* keyword arguments to an exception's constructor */
+    {"GB4315", unsupported},                              /* a RuntimeError the operator raises */
+    {"GB5976", tensor_tracing},                           /* data pointers */
+    {"GB4198", tensor_tracing},                           /* deepcopy of a tensor */
+    {"GB7000", control_flow},                             /* a break in a loop */
+    {"GB7650", unsupported},                              /* a method of torch.Generator */
     {"GB9672", unsupported},
 };
 

@@ -154,13 +154,13 @@ static bool check(const gg_rule_input *in, gg_rule_match *out) {
     validation v;
     if (ts_node_is_null(gg__statement(gg_node_at(in->tree, in->span))) || !match(in, &v)) return false;
     out->node = v.statement;
-    if (!gg__alone_on_line(in->tree, v.statement) || gg__may_be_caught(in->tree, v.statement) ||
-        is_told_apart(in->tree, v.statement) || !gg__can_name(in->tree, v.statement, "torch"))
+    if (!gg__alone_on_line(in->tree, v.statement) || is_told_apart(in->tree, v.statement) ||
+        !gg__can_name(in->tree, v.statement, "torch"))
         return false;
     gg_arena *arena = gg_arena_new();
     bool known = demand_of(in, &v, GG_STR("torch"), arena).holds.len > 0;
     gg_arena_free(arena);
-    return known;
+    return known && !gg__may_be_caught(in->tree, v.statement); /* asked last: it may read the whole file */
 }
 
 /* ---- the message --------------------------------------------------------------------------------------------------------- */

@@ -116,10 +116,10 @@ static void explain_rule(const gg_cli_args *args, const gg_rule *rule) {
 }
 
 static int explain(const gg_cli_args *args, const char *given, gg_error *err) {
-    char id[16], path[PATH_MAX] = "", folder[PATH_MAX];
-    if (gg_is_rule(gg_str_from(given))) /* what is no break has a rule's name for its id */
-        snprintf(id, sizeof(id), "%s", given);
-    else if (!gg_cli_normalize_id(id, sizeof(id), given))
+    char normal[16], path[PATH_MAX] = "", folder[PATH_MAX];
+    bool named = gg_is_rule(gg_str_from(given)); /* what is no break has a rule's name for its id */
+    const char *id = named ? given : normal;
+    if (!named && !gg_cli_normalize_id(normal, sizeof(normal), given))
         return gg_fail(err, GG_ENOTFOUND, "no graph break or repair rule is called %.64s", given);
     gg_registry *registry = NULL;
     gg_python_choice python;

@@ -41,10 +41,8 @@ CALLER = "call_compiled"  # the function of this package below which the user's 
 # Dynamo's functions that split a graph at a break that was logged before.
 _REASONS = ("get_and_maybe_log_recompilation_reasons", "get_and_maybe_log_recompilation_reason")
 _JUMP = "Data-dependent branching"
-_CONSTRUCTORS = (
-    type(torch.FloatTensor),
-    type(torch.Tensor),
-)  # metaclasses: of torch.FloatTensor and the like, of torch.Tensor
+# Metaclasses: of torch.FloatTensor and the like, of torch.Tensor.
+_CONSTRUCTORS = (type(torch.FloatTensor), type(torch.Tensor))
 _HANDLERS = ("handle_graph_break", "step_graph_break", "jump_graph_break")
 
 
