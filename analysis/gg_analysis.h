@@ -78,10 +78,6 @@ typedef struct gg_change {
  * (NULL is fine) is true.  Any thread. */
 int gg_tree_parse(gg_tree **out, const gg_text *text, const gg_tree *old, const gg_change *changes, size_t change_count,
                   const atomic_bool *cancel, gg_error *err) GG_MUST_USE;
-/* The same tree, as an edit somewhere would leave it: much of a tree that was parsed whole cannot be taken over by the parse behind an edit, and the
- * first few cost what forty do later.  Somewhere else in each round. */
-enum { GG_TREE_ROUNDS = 16 };
-gg_tree *gg_tree_used(const gg_tree *tree, unsigned round);
 /* Trees lie in slabs (gg_slab) from now on: for a process that holds them for long.  Before the first is made. */
 void gg_trees_in_slabs(void);
 gg_tree *gg_tree_ref(const gg_tree *tree);

@@ -191,15 +191,6 @@ cleanup:
     return rc;
 }
 
-gg_tree *gg_tree_used(const gg_tree *tree, unsigned round) {
-    const double golden = 0.618033988749895; /* its multiples, modulo 1, lie evenly however many they are */
-    double at = round * golden;
-    uint32_t offset = (uint32_t)((at - (unsigned)at) * (double)gg_text_bytes(tree->text).len);
-    gg_change nothing = {{offset, offset}, 0};
-    gg_tree *used;
-    return gg_tree_parse(&used, tree->text, tree, &nothing, 1, NULL, NULL) == 0 ? used : gg_tree_ref(tree);
-}
-
 void gg_trees_in_slabs(void) {
     ts_set_allocator(gg_slab_malloc, gg_slab_calloc, gg_slab_realloc, gg_slab_free);
 }

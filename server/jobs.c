@@ -96,7 +96,7 @@ static void drop(void *data) {
     gg_tree_unref(&tree);
 }
 
-static void on_dropped(void *data) {
+static void no_more(void *data) {
     (void)data;
 }
 
@@ -110,7 +110,7 @@ void gg_tree_drop(gg_session *session, gg_tree **tree) {
     bool later = t && is_large(t) && session->state == GG_STATE_INITIALIZED;
     if (later && gg_tree_unref_shared(&t)) return;
     if (later)
-        gg_job_start(session, drop, on_dropped, t);
+        gg_job_start(session, drop, no_more, t);
     else
         gg_tree_unref(&t);
 }
@@ -122,51 +122,15 @@ void gg_document_offer_tree(gg_document *document, const gg_tree *tree) {
     document->tree_changes.len = 0;
 }
 
-/* ---- a tree made fit for edits ------------------------------------------------------------------------------------------------ */
+/* ---- memory --------------------------------------------------------------------------------------------------------------------- */
 
-typedef struct use_job {
-    gg_session *session;
-    gg_tree *tree, *used;
-    unsigned round;
-} use_job;
-
-static void start_using(gg_session *session, const gg_tree *tree, unsigned round);
-
-/* What the first look at a large text took for a while. */
-static void give_back_memory(void) {
+static void trim(void *data) {
+    (void)data;
 #ifdef __GLIBC__
     malloc_trim(0);
 #endif
 }
 
-static void use_tree(void *data) {
-    use_job *j = data;
-    j->used = gg_tree_used(j->tree, j->round);
-    if (j->round + 1 == GG_TREE_ROUNDS) give_back_memory();
-}
-
-/* The document that has the tree by now, if any, takes the new one, and goes on with it: the nodes that it leaves are free for the next round's. */
-static void on_used(void *data) {
-    use_job *j = data;
-    bool kept = false;
-    for (size_t i = 0; i < j->session->documents.len; i++) {
-        gg_document *d = j->session->documents.items[i];
-        if (d->tree != j->tree || d->tree_changes.len || d->prediction) continue;
-        gg_document_offer_tree(d, j->used);
-        kept = true;
-    }
-    gg_tree_drop(j->session, &j->tree);
-    if (kept && j->round + 1 < GG_TREE_ROUNDS) start_using(j->session, j->used, j->round + 1);
-    gg_tree_drop(j->session, &j->used);
-    gg_free(j);
-}
-
-static void start_using(gg_session *session, const gg_tree *tree, unsigned round) {
-    use_job *j = gg_calloc(1, sizeof(use_job));
-    *j = (use_job){.session = session, .tree = gg_tree_ref(tree), .round = round};
-    gg_job_start(session, use_tree, on_used, j);
-}
-
-void gg_document_use_tree(gg_document *document) {
-    if (document->tree && is_large(document->tree)) start_using(document->session, document->tree, 0);
+void gg_document_give_back_memory(gg_document *document) {
+    if (document->tree && is_large(document->tree)) gg_job_start(document->session, trim, no_more, NULL);
 }

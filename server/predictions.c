@@ -144,7 +144,7 @@ static void on_predicted(void *data) {
         if (before || matters(document)) tell(document);
         gg_predictions_update(j->session);
         gg_publish_soon(j->session);
-        if (j->parse.old == NULL) gg_document_use_tree(document);
+        if (j->parse.old == NULL) gg_document_give_back_memory(document);
     }
     gg_predictor_free(j->predictor);
     gg_predictions_free(j->found);

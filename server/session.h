@@ -188,8 +188,7 @@ gg_parse_input gg_parse_input_of(gg_document *document, const atomic_bool *cance
 int gg_parse_input_run(const gg_parse_input *input, gg_tree **tree_out, gg_error *err);
 void gg_parse_input_clear(gg_session *session, gg_parse_input *input);
 void gg_document_offer_tree(gg_document *document, const gg_tree *tree); /* kept when it is the text's */
-/* Of a large text that was parsed whole: makes the next edits of it cheap, in a job. */
-void gg_document_use_tree(gg_document *document);
+void gg_document_give_back_memory(gg_document *document); /* what the first look at a large text took for a while, in a job */
 void gg_tree_drop(gg_session *session, gg_tree **tree); /* gg_tree_unref, of a large one in a job */
 
 /* ---- progress ------------------------------------------------------------------------------------------------------------------ */
