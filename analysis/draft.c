@@ -156,6 +156,7 @@ static void scan_lines(gg_draft *d, uint32_t from, uint32_t to) {
         while ((at = memchr(at, '\n', (size_t)(end - at))) != NULL) push_line(d, (uint32_t)(++at - d->bytes));
         return;
     }
+    d->facts.maybe_cr = true;
     for (uint32_t s = from + 1; s <= to; s++) {
         bool cr = d->bytes[s - 1] == '\r' && !(s < d->len && byte_at(d, s) == '\n');
         if (cr || d->bytes[s - 1] == '\n') push_line(d, s);

@@ -47,8 +47,8 @@ uint32_t gg_text_line_start(const gg_text *text, uint32_t line);
 uint32_t gg_text_offset(const gg_text *text, gg_position position, gg_encoding encoding);
 gg_position gg_text_position(const gg_text *text, uint32_t offset, gg_encoding encoding);
 gg_range gg_text_range(const gg_text *text, gg_span span, gg_encoding encoding);
-/* The same; looked for from a line on, which is set to that of the span's start: for many spans from top to bottom. */
-gg_range gg_text_range_near(const gg_text *text, gg_span span, gg_encoding encoding, uint32_t *line);
+/* The same; looked for from a line on, which is set to that of the span's start: for many spans from top to bottom.  guess: what it may well be. */
+gg_range gg_text_range_near(const gg_text *text, gg_span span, gg_encoding encoding, gg_range guess, uint32_t *line);
 /* A new text with span replaced.  The old one is untouched. */
 int gg_text_replace(gg_text **out, const gg_text *text, gg_span span, gg_str with, gg_error *err) GG_MUST_USE;
 

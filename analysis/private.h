@@ -6,6 +6,7 @@
 
 /* What is known of a text, so that its bytes need not be looked at. */
 typedef struct gg__text_facts {
+    bool maybe_cr;      /* false: there is no "\r" */
     bool maybe_lone_cr; /* false: every line ends in "\n" or "\r\n", so our lines are tree-sitter's rows */
     bool ascii;         /* false: it is not known */
 } gg__text_facts;

@@ -26,7 +26,7 @@ static bool is_continuation(char c) {
     return ((unsigned char)c & 0xC0u) == 0x80u;
 }
 
-static void scan_lines(offsets *starts, bool *lone_cr, gg_str bytes) {
+static void scan_lines(offsets *starts, gg__text_facts *facts, gg_str bytes) {
     const char *at = bytes.ptr, *end = bytes.ptr + bytes.len;
     if (memchr(at, '\r', bytes.len) == NULL) {
         while ((at = memchr(at, '\n', (size_t)(end - at))) != NULL) {
@@ -35,11 +35,12 @@ static void scan_lines(offsets *starts, bool *lone_cr, gg_str bytes) {
         }
         return;
     }
+    facts->maybe_cr = true;
     for (uint32_t s = 1; s <= bytes.len; s++) {
         char before = bytes.ptr[s - 1];
         bool cr = before == '\r' && !(s < bytes.len && bytes.ptr[s] == '\n');
         if (before == '\n' || cr) gg_list_push(starts, s);
-        if (cr) *lone_cr = true;
+        if (cr) facts->maybe_lone_cr = true;
     }
 }
 
@@ -83,7 +84,7 @@ int gg_text_new(gg_text **out, gg_str bytes, gg_error *err) {
     offsets starts = {0};
     gg__text_facts facts = {.ascii = gg__is_ascii(bytes)};
     gg_list_push(&starts, 0);
-    scan_lines(&starts, &facts.maybe_lone_cr, (gg_str){copy, bytes.len});
+    scan_lines(&starts, &facts, (gg_str){copy, bytes.len});
     *out = gg__text_new_take(copy, (uint32_t)bytes.len, starts.items, (uint32_t)starts.len, facts);
     return 0;
 }
@@ -180,7 +181,7 @@ uint32_t gg_text_line_start(const gg_text *text, uint32_t line) {
 static uint32_t line_end(const gg_text *text, uint32_t line) {
     if (line + 1 >= text->line_count) return text->len;
     uint32_t start = text->starts[line], end = text->starts[line + 1] - 1;
-    if (end > start && text->bytes[end] == '\n' && text->bytes[end - 1] == '\r') end--;
+    if (text->facts.maybe_cr && end > start && text->bytes[end] == '\n' && text->bytes[end - 1] == '\r') end--;
     return end;
 }
 
@@ -279,7 +280,18 @@ gg_position gg_text_position(const gg_text *text, uint32_t offset, gg_encoding e
     return position_in(text, line_of(text, offset), offset, encoding);
 }
 
-gg_range gg_text_range_near(const gg_text *text, gg_span span, gg_encoding encoding, uint32_t *line) {
+/* Told without a look at the bytes; false: it is not known. */
+static bool is_at(const gg_text *text, uint32_t offset, gg_position p) {
+    return p.line < text->line_count - 1 && text->starts[p.line] + p.character == offset &&
+           offset < text->starts[p.line + 1];
+}
+
+gg_range gg_text_range_near(const gg_text *text, gg_span span, gg_encoding encoding, gg_range guess, uint32_t *line) {
+    bool bytes_are_characters = text->facts.ascii && !text->facts.maybe_cr;
+    if (bytes_are_characters && is_at(text, span.start, guess.start) && is_at(text, span.end, guess.end)) {
+        *line = guess.start.line;
+        return guess;
+    }
     uint32_t start = gg__text_boundary(text, span.start), end = gg__text_boundary(text, span.end);
     *line = line_near(text, start, *line);
     return (gg_range){position_in(text, *line, start, encoding),
@@ -288,7 +300,7 @@ gg_range gg_text_range_near(const gg_text *text, gg_span span, gg_encoding encod
 
 gg_range gg_text_range(const gg_text *text, gg_span span, gg_encoding encoding) {
     uint32_t line = UINT32_MAX;
-    return gg_text_range_near(text, span, encoding, &line);
+    return gg_text_range_near(text, span, encoding, (gg_range){0}, &line);
 }
 
 TSPoint gg__text_point(const gg_text *text, uint32_t offset) {

@@ -34,8 +34,8 @@ static void predict(void *data) {
 
 static void free_predicted(gg_predicted *p) {
     if (p == NULL) return;
-    for (size_t i = 0; i < p->count; i++) gg_free(p->wires[i].text);
     gg_free(p->wires);
+    gg_buf_clear(&p->wired);
     gg_free(p->spans);
     gg_free(p->gone);
     gg_free(p->settled);
@@ -76,6 +76,7 @@ static gg_predicted *take(job *j) {
                         .gone = gg_calloc(list.len, sizeof(bool)),
                         .settled = gg_calloc(list.len, sizeof(bool)),
                         .ignored = gg_calloc(list.len, sizeof(bool))};
+    gg_buf_init(&p->wired, GG_MAX_MESSAGE_BYTES);
     j->arena = NULL;
     j->found = NULL;
     for (size_t i = 0; i < p->list.len; i++) {
@@ -118,10 +119,11 @@ static void hand_wires(gg_predicted *from, gg_predicted *to) {
         size_t was = with_serial(from, to->list.items[i].serial, next, &by_serial);
         if (was == from->count) continue;
         to->wires[i] = from->wires[was];
-        from->wires[was].text = NULL;
         next = was + 1;
     }
     gg_map_clear(&by_serial);
+    to->wired = from->wired;
+    gg_buf_init(&from->wired, GG_MAX_MESSAGE_BYTES);
 }
 
 static void on_predicted(void *data) {

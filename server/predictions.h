@@ -4,16 +4,9 @@
 #define GG_PREDICTIONS_H
 
 #include "server/documents.h"
+#include "server/wires.h"
 
 struct gg_session;
-
-/* A prediction as it went out last. */
-typedef struct gg_wire {
-    char *text;         /* JSON behind a ","; NULL: it did not yet */
-    uint32_t len, rest; /* rest: what begins behind the range */
-    gg_range range;
-    int level;
-} gg_wire;
 
 /* Immutable but for the places, which changes of the text carry on. */
 typedef struct gg_predicted {
@@ -22,6 +15,7 @@ typedef struct gg_predicted {
     size_t count;            /* of all these; the list is empty where they are not wanted */
     uint64_t newest;         /* of their serials: what a later run found has later ones */
     gg_wire *wires;
+    gg_buf wired; /* their texts */
     gg_arena *arena;
     gg_span *spans;         /* now */
     bool *gone;             /* what it stood on was deleted or changed */

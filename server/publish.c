@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "server/session.h"
+#include "server/wires.h"
 
 enum { UNNECESSARY = 1, MAX_RELATED = 8 };
 
@@ -135,56 +136,6 @@ json_t *gg_diagnostics_json(const gg_document *document) {
     return array;
 }
 
-static bool is_same_range(gg_range a, gg_range b) {
-    return a.start.line == b.start.line && a.start.character == b.start.character && a.end.line == b.end.line &&
-           a.end.character == b.end.character;
-}
-
-/* A range is the first of a diagnostic, and written here: behind a line that came in, it is all that is new. */
-static void write_wire(gg_wire *wire, gg_str rest, gg_range r) {
-    char range[160];
-    int len = snprintf(range, sizeof(range),
-                       ",{\"range\":{\"start\":{\"line\":%u,\"character\":%u},\"end\":{\"line\":%u,\"character\":%u}}",
-                       r.start.line, r.start.character, r.end.line, r.end.character);
-    char *text = gg_malloc((size_t)len + rest.len);
-    memcpy(text, range, (size_t)len);
-    memcpy(text + len, rest.ptr, rest.len);
-    gg_free(wire->text);
-    wire->text = text;
-    wire->rest = (uint32_t)len;
-    wire->len = (uint32_t)(len + rest.len);
-    wire->range = r;
-}
-
-static void write_anew(gg_wire *wire, json_t *diagnostic_take, gg_range range) {
-    json_object_del(diagnostic_take, "range");
-    char *json = json_dumps(diagnostic_take, JSON_COMPACT);
-    json[0] = ','; /* was "{" */
-    write_wire(wire, gg_str_from(json), range);
-    free(json);
-    json_decref(diagnostic_take);
-}
-
-static void write_predictions(const gg_document *document, gg_parts *out) {
-    const gg_predicted *p = document->predicted;
-    const gg_options *options = gg_options_of(document);
-    uint32_t line = 0;
-    for (size_t i = 0; p && i < p->list.len; i++) {
-        if (!gg_prediction_is_shown(p, i)) continue;
-        int level = (int)gg_prediction_level(options, &p->list.items[i]);
-        if (level == GG_LEVEL_OFF) continue;
-        gg_wire *wire = &p->wires[i];
-        gg_range range = gg_text_range_near(document->text, p->spans[i], document->session->encoding, &line);
-        if (wire->text == NULL || wire->level != level)
-            write_anew(wire, gg_diagnostic_of_prediction(document, i), range);
-        else if (!is_same_range(wire->range, range))
-            write_wire(wire, (gg_str){wire->text + wire->rest, wire->len - wire->rest}, range);
-        wire->level = level;
-        gg_str text = {wire->text, wire->len};
-        gg_list_push(out, text);
-    }
-}
-
 const gg_parts *gg_diagnostics_write(const gg_document *document) {
     gg_parts *out = &document->session->diagnostics;
     char **text = &document->session->found_json;
@@ -199,8 +150,8 @@ const gg_parts *gg_diagnostics_write(const gg_document *document) {
         return out;
     }
     gg_list_push(out, gg_str_slice(gg_str_from(*text), 0, strlen(*text) - 1)); /* without the "]" */
-    if (is_spoken_of(document)) write_predictions(document, out);
-    if (none && out->len > 1) out->items[1] = gg_str_slice(out->items[1], 1, out->items[1].len); /* no "," */
+    gg_str predictions = is_spoken_of(document) ? gg_wires_write(document) : GG_STR_NULL;
+    gg_list_push(out, gg_str_slice(predictions, none && predictions.len, predictions.len)); /* no "," */
     gg_list_push(out, GG_STR("]"));
     return out;
 }

@@ -251,6 +251,7 @@ static void release(gg_session *session) {
     gg_list_clear(&session->diagnostics);
     gg_list_clear(&session->sent);
     free(session->found_json);
+    gg_buf_clear(&session->wires);
     gg_list_clear(&session->syncs);
     gg_list_clear(&session->outgoing);
     gg_list_clear(&session->progresses);
@@ -286,6 +287,7 @@ int gg_server_run(const gg_server_settings *settings) {
     session.settings.values = json_object();
     session.settings.options = gg_options_new(NULL, NULL, NULL);
     session.reader = gg_frame_reader_new(GG_MAX_MESSAGE_BYTES);
+    gg_buf_init(&session.wires, GG_MAX_MESSAGE_BYTES);
     uv_loop_init(&session.loop);
     uv_loop_configure(&session.loop, UV_METRICS_IDLE_TIME);
     uv_timer_init(&session.loop, &session.flush);

@@ -110,6 +110,7 @@ struct gg_session {
     gg_frame_reader *reader;
     gg_parts diagnostics, sent; /* gg_diagnostics_write; gg_send_with_take */
     char *found_json;           /* … all but predictions; json_dumps made it */
+    gg_buf wires;               /* wires.c's: what the next predictions are written to */
 };
 
 /* ---- dispatch -------------------------------------------------------------------------------------------------------------- */
@@ -188,7 +189,8 @@ gg_parse_input gg_parse_input_of(gg_document *document, const atomic_bool *cance
 int gg_parse_input_run(const gg_parse_input *input, gg_tree **tree_out, gg_error *err);
 void gg_parse_input_clear(gg_session *session, gg_parse_input *input);
 void gg_document_offer_tree(gg_document *document, const gg_tree *tree); /* kept when it is the text's */
-void gg_document_give_back_memory(gg_document *document); /* what the first look at a large text took for a while, in a job */
+void gg_document_give_back_memory(
+    gg_document *document); /* what the first look at a large text took for a while, in a job */
 void gg_tree_drop(gg_session *session, gg_tree **tree); /* gg_tree_unref, of a large one in a job */
 
 /* ---- progress ------------------------------------------------------------------------------------------------------------------ */

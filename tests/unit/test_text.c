@@ -56,6 +56,34 @@ static void test_positions(void **state) {
     gg_text_unref(&text);
 }
 
+static bool same(gg_position a, gg_position b) {
+    return a.line == b.line && a.character == b.character;
+}
+
+/* A guess, right or wrong, changes nothing. */
+static void test_guesses(void **state) {
+    (void)state;
+    static const char *const codes[] = {"a\nbb\n\nccc", "a\r\nbb\r\n", "a\rb\n", "\xC3\xA9\nx\xC3\xA9\n", ""};
+    for (size_t k = 0; k < GG_COUNT(codes); k++) {
+        gg_text *text = text_of(codes[k]);
+        uint32_t len = (uint32_t)gg_text_bytes(text).len;
+        for (uint32_t offset = 0; offset <= len; offset++)
+            for (uint32_t line = 0; line < 6; line++)
+                for (uint32_t character = 0; character < 5; character++) {
+                    gg_span span = {offset, offset < len ? offset + 1 : len};
+                    gg_range want = gg_text_range(text, span, GG_UTF16);
+                    gg_range guess = {{line, character}, {line, character + 1}};
+                    uint32_t at = 0;
+                    gg_range got = gg_text_range_near(text, span, GG_UTF16, guess, &at);
+                    assert_true(same(got.start, want.start) && same(got.end, want.end));
+                    assert_int_equal(at, want.start.line);
+                    got = gg_text_range_near(text, span, GG_UTF16, want, &at);
+                    assert_true(same(got.start, want.start) && same(got.end, want.end));
+                }
+        gg_text_unref(&text);
+    }
+}
+
 static void test_clamping(void **state) {
     (void)state;
     gg_text *text = text_of("a\xF0\x9F\x98\x80\r\nb");
@@ -146,7 +174,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lines),   cmocka_unit_test(test_positions), cmocka_unit_test(test_clamping),
         cmocka_unit_test(test_refuses), cmocka_unit_test(test_read),      cmocka_unit_test(test_nul_bom_tabs),
-        cmocka_unit_test(test_replace),
+        cmocka_unit_test(test_replace), cmocka_unit_test(test_guesses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
