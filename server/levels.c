@@ -16,13 +16,18 @@ gg_level gg_level_of_site(const gg_document *document, size_t index) {
     return level ? level : f->local[index] ? GG_LEVEL_WARNING : GG_LEVEL_INFORMATION;
 }
 
+static gg_level usual_level(bool certain) {
+    return certain ? GG_LEVEL_WARNING : GG_LEVEL_HINT;
+}
+
 gg_level gg_prediction_level(const gg_options *options, const gg_prediction *p) {
     gg_level level = gg_options_level(options, p->id, p->rule);
-    return level ? level : p->certain ? GG_LEVEL_WARNING : GG_LEVEL_HINT;
+    return level ? level : usual_level(p->certain);
 }
 
 gg_level gg_level_of_prediction(const gg_document *document, size_t index) {
-    const gg_prediction *p = &document->predicted->list.items[index];
-    if (!gg_prediction_is_shown(document->predicted, index)) return GG_LEVEL_OFF;
-    return gg_prediction_level(gg_options_of(document), p);
+    const gg_predicted *p = document->predicted;
+    const gg_options *options = gg_options_of(document);
+    if (!gg_prediction_is_shown(p, index)) return GG_LEVEL_OFF;
+    return options->levels ? gg_prediction_level(options, &p->list.items[index]) : usual_level(p->certain[index]);
 }

@@ -12,9 +12,7 @@ typedef struct gg_prediction_job {
     gg_parse_input parse;
     gg_tree *tree;
     gg_predictor *predictor; /* the document's */
-    gg_predictions *found;
-    gg_arena *arena;
-    gg_ignore_list ignores;
+    gg_predicted *predicted;
     gg_noted_list changes; /* of the text, since it was begun */
     uint64_t revision;
     bool predicts;
@@ -23,20 +21,55 @@ typedef struct gg_prediction_job {
 
 /* ---- the job ------------------------------------------------------------------------------------------------------------ */
 
+/* What the loop asks of each prediction is put into lists of their own here: the predictions themselves are far more than a cache holds. */
+static gg_predicted *new_predicted(gg_predictions *found_take, gg_arena *arena_take, gg_ignore_list ignores) {
+    gg_predicted *p = gg_calloc(1, sizeof(gg_predicted));
+    gg_prediction_list list = gg_predictions_list(found_take);
+    *p = (gg_predicted){.found = found_take,
+                        .list = list,
+                        .count = list.len,
+                        .arena = arena_take,
+                        .ignores = ignores,
+                        .wires = gg_calloc(list.len, sizeof(gg_wire)),
+                        .serials = gg_calloc(list.len, sizeof(uint64_t)),
+                        .spans = gg_calloc(list.len, sizeof(gg_span)),
+                        .certain = gg_calloc(list.len, sizeof(bool)),
+                        .gone = gg_calloc(list.len, sizeof(bool)),
+                        .settled = gg_calloc(list.len, sizeof(bool)),
+                        .ignored = gg_calloc(list.len, sizeof(bool))};
+    gg_buf_init(&p->wired, GG_MAX_MESSAGE_BYTES);
+    for (size_t i = 0; i < list.len; i++) {
+        const gg_prediction *one = &list.items[i];
+        p->spans[i] = one->span;
+        p->serials[i] = one->serial;
+        p->certain[i] = one->certain;
+        if (one->serial > p->newest) p->newest = one->serial;
+        p->ignored[i] = gg_is_ignored(&p->ignores, one->span, one->id, one->rule);
+    }
+    return p;
+}
+
 static void predict(void *data) {
     job *j = data;
     gg_error err = {0};
-    j->arena = gg_arena_new();
-    if (gg_parse_input_run(&j->parse, &j->tree, &err) != 0) return;
-    if (j->predicts) j->found = gg_predictor_run(j->predictor, j->tree);
-    j->ignores = gg_ignores_of(j->tree, j->arena);
+    gg_arena *arena = gg_arena_new();
+    gg_predictions *found = NULL;
+    gg_ignore_list ignores = {0};
+    if (gg_parse_input_run(&j->parse, &j->tree, &err) == 0) {
+        if (j->predicts) found = gg_predictor_run(j->predictor, j->tree);
+        ignores = gg_ignores_of(j->tree, arena);
+    }
+    j->predicted = new_predicted(found, arena, ignores);
+    j->predicted->predicts = j->predicts;
 }
 
 static void free_predicted(gg_predicted *p) {
     if (p == NULL) return;
     gg_free(p->wires);
     gg_buf_clear(&p->wired);
+    gg_free(p->serials);
     gg_free(p->spans);
+    gg_free(p->certain);
     gg_free(p->gone);
     gg_free(p->settled);
     gg_free(p->ignored);
@@ -62,33 +95,6 @@ static size_t shown_count(const gg_predicted *p) {
     return n;
 }
 
-static gg_predicted *take(job *j) {
-    gg_predicted *p = gg_calloc(1, sizeof(gg_predicted));
-    gg_prediction_list list = gg_predictions_list(j->found);
-    *p = (gg_predicted){.found = j->found,
-                        .list = list,
-                        .count = list.len,
-                        .arena = j->arena,
-                        .ignores = j->ignores,
-                        .predicts = j->predicts,
-                        .wires = gg_calloc(list.len, sizeof(gg_wire)),
-                        .spans = gg_calloc(list.len, sizeof(gg_span)),
-                        .gone = gg_calloc(list.len, sizeof(bool)),
-                        .settled = gg_calloc(list.len, sizeof(bool)),
-                        .ignored = gg_calloc(list.len, sizeof(bool))};
-    gg_buf_init(&p->wired, GG_MAX_MESSAGE_BYTES);
-    j->arena = NULL;
-    j->found = NULL;
-    for (size_t i = 0; i < p->list.len; i++) {
-        const gg_prediction *one = &p->list.items[i];
-        p->spans[i] = one->span;
-        if (one->serial > p->newest) p->newest = one->serial;
-        p->ignored[i] = gg_is_ignored(&p->ignores, one->span, one->id, one->rule);
-    }
-    for (size_t i = 0; i < j->changes.len; i++) carry(p, j->changes.items[i]);
-    return p;
-}
-
 /* Is anything shown, or not shown, because of what was read in the text? */
 static bool matters(const gg_document *document) {
     const gg_predicted *p = document->predicted;
@@ -105,9 +111,8 @@ static size_t with_serial(const gg_predicted *p, uint64_t serial, size_t next, g
     enum { AHEAD = 8 };
     if (serial > p->newest) return p->count;
     for (size_t i = next; i < p->count && i < next + AHEAD; i++)
-        if (p->list.items[i].serial == serial) return i;
-    for (uint32_t i = 0; by_serial->len < p->count && i < p->count; i++)
-        *gg_map_at(by_serial, p->list.items[i].serial) = i;
+        if (p->serials[i] == serial) return i;
+    for (uint32_t i = 0; by_serial->len < p->count && i < p->count; i++) *gg_map_at(by_serial, p->serials[i]) = i;
     const uint32_t *found = gg_map_find(by_serial, serial);
     return found ? *found : p->count;
 }
@@ -116,7 +121,7 @@ static size_t with_serial(const gg_predicted *p, uint64_t serial, size_t next, g
 static void hand_wires(gg_predicted *from, gg_predicted *to) {
     gg_map by_serial = {0};
     for (size_t i = 0, next = 0; i < to->count; i++) {
-        size_t was = with_serial(from, to->list.items[i].serial, next, &by_serial);
+        size_t was = with_serial(from, to->serials[i], next, &by_serial);
         if (was == from->count) continue;
         to->wires[i] = from->wires[was];
         next = was + 1;
@@ -136,7 +141,9 @@ static void on_predicted(void *data) {
         document->predictor = j->predictor;
         j->predictor = NULL;
         bool wanted = gg_options_of(document)->predict;
-        gg_predicted *predicted = take(j);
+        gg_predicted *predicted = j->predicted;
+        j->predicted = NULL;
+        for (size_t i = 0; i < j->changes.len; i++) carry(predicted, j->changes.items[i]);
         if (!wanted) predicted->list.len = 0;
         if (document->predicted) hand_wires(document->predicted, predicted);
         free_predicted(document->predicted);
@@ -149,11 +156,10 @@ static void on_predicted(void *data) {
         if (j->parse.old == NULL) gg_document_give_back_memory(document);
     }
     gg_predictor_free(j->predictor);
-    gg_predictions_free(j->found);
+    free_predicted(j->predicted);
     gg_parse_input_clear(j->session, &j->parse);
     gg_tree_drop(j->session, &j->tree);
     gg_list_clear(&j->changes);
-    gg_arena_free(j->arena);
     gg_free(j);
 }
 

@@ -17,6 +17,8 @@ typedef struct gg_predicted {
     gg_wire *wires;
     gg_buf wired; /* their texts */
     gg_arena *arena;
+    uint64_t *serials;      /* as the list has them */
+    bool *certain;          /* … */
     gg_span *spans;         /* now */
     bool *gone;             /* what it stood on was deleted or changed */
     bool *settled;          /* a capture of a text that had it has told what there is to tell */

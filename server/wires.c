@@ -55,14 +55,12 @@ gg_str gg_wires_write(const gg_document *document) {
     gg_predicted *p = document->predicted;
     if (p == NULL) return GG_STR_NULL;
     gg_session *session = document->session;
-    const gg_options *options = gg_options_of(document);
     writer w = {.before = &p->wired, .after = &session->wires};
     gg_buf_reset(w.after);
     uint32_t line = 0;
     for (size_t i = 0; i < p->count; i++) {
         gg_wire *wire = &p->wires[i];
-        bool shown = i < p->list.len && gg_prediction_is_shown(p, i);
-        int level = shown ? (int)gg_prediction_level(options, &p->list.items[i]) : GG_LEVEL_OFF;
+        int level = i < p->list.len ? (int)gg_level_of_prediction(document, i) : GG_LEVEL_OFF;
         if (level == GG_LEVEL_OFF) {
             *wire = (gg_wire){0};
             continue;

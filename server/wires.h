@@ -3,7 +3,7 @@
 #ifndef GG_WIRES_H
 #define GG_WIRES_H
 
-#include "base/buf.h"
+#include "base/gg_base.h"
 #include "server/documents.h"
 
 /* One prediction's. */

@@ -146,7 +146,32 @@ static void make_index(gg__units *units) {
     }
 }
 
-gg__units *gg__units_new(const gg_tree *tree, const gg__units *before) {
+/* Most edits leave all names as they are, and so the index: that of `before` is taken then.  The first `head` statements and the last are its, moved. */
+static bool take_index(gg__units *units, gg__units *before, size_t head, size_t tail) {
+    if (before == NULL || units->statements.len != before->statements.len || units->items.len != before->items.len)
+        return false;
+    for (size_t s = head; s < units->statements.len - tail; s++) {
+        const gg__statement *now = &units->statements.items[s], *was = &before->statements.items[s];
+        if (now->first != was->first || now->count != was->count) return false;
+        for (uint32_t i = now->first; i < now->first + now->count; i++)
+            if (units->items.items[i].name != before->items.items[i].name) return false;
+    }
+    for (size_t s = head; s < units->statements.len - tail; s++) {
+        const gg__statement *now = &units->statements.items[s];
+        for (uint32_t i = now->first; i < now->first + now->count; i++) {
+            gg__unit *unit = &units->items.items[i];
+            const gg__unit *was = &before->items.items[i];
+            unit->statement = was->statement;
+            unit->key = was->key;
+            unit->alike = was->alike;
+        }
+    }
+    units->by_key = before->by_key;
+    before->by_key = (gg_map){0};
+    return true;
+}
+
+gg__units *gg__units_new(const gg_tree *tree, gg__units *before) {
     gg__units *units = gg_calloc(1, sizeof(gg__units));
     units->text = gg_text_ref(gg_tree_text(tree));
     TSTreeCursor cursor = ts_tree_cursor_new(gg_tree_root(tree));
@@ -171,7 +196,7 @@ gg__units *gg__units_new(const gg_tree *tree, const gg__units *before) {
         else
             add_units(units, &now[i]);
     }
-    make_index(units);
+    if (!take_index(units, before, head, tail)) make_index(units);
     return units;
 }
 

@@ -30,8 +30,8 @@ typedef struct gg__statement {
 
 typedef struct gg__units gg__units;
 
-/* `before`: those of an earlier text, or NULL: what reads as it did there is not looked into again. */
-gg__units *gg__units_new(const gg_tree *tree, const gg__units *before);
+/* `before`: those of an earlier text, or NULL: what reads as it did there is not looked into again.  Nothing is found in them from then on. */
+gg__units *gg__units_new(const gg_tree *tree, gg__units *before);
 void gg__units_free(gg__units *units); /* NULL is fine */
 uint32_t gg__units_count(const gg__units *units);
 const gg__unit *gg__units_get(const gg__units *units, uint32_t index);
