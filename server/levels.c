@@ -29,5 +29,6 @@ gg_level gg_level_of_prediction(const gg_document *document, size_t index) {
     const gg_predicted *p = document->predicted;
     const gg_options *options = gg_options_of(document);
     if (!gg_prediction_is_shown(p, index)) return GG_LEVEL_OFF;
-    return options->levels ? gg_prediction_level(options, &p->list.items[index]) : usual_level(p->certain[index]);
+    if (options->levels) return gg_prediction_level(options, &p->list.items[index]);
+    return usual_level(p->certain[index]); /* without a look at the prediction, which no cache may hold */
 }

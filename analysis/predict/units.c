@@ -146,24 +146,21 @@ static void make_index(gg__units *units) {
     }
 }
 
-/* Most edits leave all names as they are, and so the index: that of `before` is taken then.  The first `head` statements and the last are its, moved. */
+/* Most edits leave all names as they are, and so the index: that of `before` is taken then.  The first `head` statements and the last are its, moved.
+ * False: it is to be made, which does not ask what was there. */
 static bool take_index(gg__units *units, gg__units *before, size_t head, size_t tail) {
     if (before == NULL || units->statements.len != before->statements.len || units->items.len != before->items.len)
         return false;
     for (size_t s = head; s < units->statements.len - tail; s++) {
         const gg__statement *now = &units->statements.items[s], *was = &before->statements.items[s];
         if (now->first != was->first || now->count != was->count) return false;
-        for (uint32_t i = now->first; i < now->first + now->count; i++)
-            if (units->items.items[i].name != before->items.items[i].name) return false;
-    }
-    for (size_t s = head; s < units->statements.len - tail; s++) {
-        const gg__statement *now = &units->statements.items[s];
         for (uint32_t i = now->first; i < now->first + now->count; i++) {
             gg__unit *unit = &units->items.items[i];
-            const gg__unit *was = &before->items.items[i];
-            unit->statement = was->statement;
-            unit->key = was->key;
-            unit->alike = was->alike;
+            const gg__unit *known = &before->items.items[i];
+            if (unit->name != known->name) return false;
+            unit->statement = known->statement;
+            unit->key = known->key;
+            unit->alike = known->alike;
         }
     }
     units->by_key = before->by_key;

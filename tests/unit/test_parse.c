@@ -23,6 +23,12 @@ static const char runs[] = "from a import (\n    b,\n    c,\n    d as e,\n    f,
                            "def a1(): pass\ndef a2(): pass\ndef a3(): pass\nb1 = c1(d1, e1, f1=2, *g1, "
                            "**h1)(i1).j1[k1, l1:m1]\nb2 = b1 + b1 * b1 - b1\nprint(b2, b1)\ndel b2, b1\n";
 
+static gg_text *text_of(gg_str code) {
+    gg_text *text;
+    assert_int_equal(gg_text_new(&text, code, NULL), 0);
+    return text;
+}
+
 static gg_tree *parse(const gg_text *text) {
     gg_tree *tree;
     assert_int_equal(gg_tree_parse(&tree, text, NULL, NULL, 0, NULL, NULL), 0);
@@ -75,8 +81,7 @@ static void edit_at_random(const char *code) {
         "",      "\n", "\r",   "\r\n",      "    ", "x", "(", ")", "\"\"\"", "if y:\n", "#", "\t", "\xF0\x9F\x98\x80",
         "def g", ": ", "\n\n", "lambda: 0", "[h"};
     unsigned seed = 7;
-    gg_text *text;
-    assert_int_equal(gg_text_new(&text, gg_str_from(code), NULL), 0);
+    gg_text *text = text_of(gg_str_from(code));
     gg_tree *tree = parse(text);
     for (int round = 0; round < 400; round++) {
         gg_change changes[4];
@@ -113,8 +118,7 @@ static void test_random_edits(void **state) {
 /* The last of those who share a tree frees it by gg_tree_unref. */
 static void test_shared(void **state) {
     (void)state;
-    gg_text *text;
-    assert_int_equal(gg_text_new(&text, (gg_str){program, sizeof(program) - 1}, NULL), 0);
+    gg_text *text = text_of((gg_str){program, sizeof(program) - 1});
     gg_tree *tree = parse(text), *other = gg_tree_ref(tree);
     assert_true(gg_tree_unref_shared(&other));
     assert_null(other);
@@ -126,8 +130,7 @@ static void test_shared(void **state) {
 /* What cmake/tree-sitter.patch leaves as it was (a supertype under an alias), and where it reads otherwise (as Python does). */
 static void test_folded(void **state) {
     (void)state;
-    gg_text *text;
-    assert_int_equal(gg_text_new(&text, GG_STR("with f(*a.b) as (c, d):\n    e, g = c,\n"), NULL), 0);
+    gg_text *text = text_of(GG_STR("with f(*a.b) as (c, d):\n    e, g = c,\n"));
     gg_tree *tree = parse(text);
     assert_false(gg_tree_has_error(tree));
     TSNode splat = gg_node_ancestor(gg_node_at(tree, (gg_span){8, 9}), "list_splat");
@@ -144,8 +147,7 @@ static void test_folded(void **state) {
 
 static void test_nodes(void **state) {
     (void)state;
-    gg_text *text;
-    assert_int_equal(gg_text_new(&text, GG_STR("def f(x):\n    return x.sum()\n"), NULL), 0);
+    gg_text *text = text_of(GG_STR("def f(x):\n    return x.sum()\n"));
     gg_tree *tree = parse(text);
     assert_false(gg_tree_has_error(tree));
     TSNode node = gg_node_at(tree, (gg_span){21, 28});
@@ -192,8 +194,7 @@ static void test_cancel(void **state) {
     gg_buf big;
     gg_buf_init(&big, GG_MAX_DOCUMENT_BYTES);
     for (int i = 0; i < 20000; i++) assert_int_equal(gg_buf_append_z(&big, "x = [1, 2, f(3)]\n"), 0);
-    gg_text *text;
-    assert_int_equal(gg_text_new(&text, gg_buf_str(&big), NULL), 0);
+    gg_text *text = text_of(gg_buf_str(&big));
     atomic_bool cancel = true;
     gg_tree *tree;
     assert_int_equal(gg_tree_parse(&tree, text, NULL, NULL, 0, &cancel, NULL), GG_ECANCELED);
