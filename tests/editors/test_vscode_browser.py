@@ -74,6 +74,13 @@ def answers(folder: Path) -> Path:
     return written
 
 
+def channels(user: Path) -> str:
+    """The last of what was said in the extension's channels: whether the server was asked at all."""
+    files = sorted(user.rglob("*[gG]raphglue*.log"), key=lambda file: file.stat().st_mtime)
+    tails = (file.read_text(errors="replace").splitlines()[-40:] for file in files)
+    return "\n".join(f"{file.name}:\n" + "\n".join(tail) for file, tail in zip(files, tails, strict=True))
+
+
 def drive(modules: Path, package: Path, folder: Path, mark: str) -> dict[str, Any]:
     """What drive.mjs saw; fails with what was on the screen where something that was waited for did not come."""
     chromium = shutil.which("chromium")
@@ -107,10 +114,8 @@ def drive(modules: Path, package: Path, folder: Path, mark: str) -> dict[str, An
     assert result.exists(), done.stdout + done.stderr
     seen = json.loads(result.read_text())
     if "error" in seen:
-        pytest.fail(
-            f"{seen['error']}\nOn screen ({RESULTS}/failure.png):\n{json.dumps(seen['screen'], indent=1)}",
-            pytrace=False,
-        )
+        screen = f"On screen ({RESULTS}/failure.png):\n{json.dumps(seen['screen'], indent=1)}"
+        pytest.fail(f"{seen['error']}\n{screen}\n{channels(user)}", pytrace=False)
     return seen
 
 
