@@ -212,6 +212,7 @@ static TSNode climb(gg__scalar_uses *u, TSNode *use, gg__scalar *s) {
                 *s = (gg__scalar){.sort = GG__SCALAR_INT, .counted = true, .magnitude = s->magnitude};
             }
             s->natural = s->positive = false;
+            s->value_count = 0;
         }
         *use = parent;
         parent = gg__parent(parent);
@@ -226,6 +227,7 @@ gg__meta gg__scalar_operand(const gg__scalar_uses *u, TSNode node) {
     if (gg__scalar_element(u, gg__strip_parentheses(node), &element)) return (gg__meta){.sort = element.sort};
     if (m.sort == GG__UNKNOWN && gg__match_extraction(&u->in, gg__strip_parentheses(node), &e))
         m = (gg__meta){.sort = e.scalar.sort};
+    if (m.sort == GG__UNKNOWN) m = (gg__meta){.sort = gg__number_sort(u->in.tree, node)};
     return m;
 }
 
@@ -259,11 +261,12 @@ static bool counts(gg__scalar_uses *u, gg__scalar *s, gg__meta other, TSNode oth
     double value = INFINITY;
     bool literal = gg__literal_value(u->in.tree, other_node, &value), whole = other.sort != GG__SCALAR_FLOAT;
     if (other.sort == GG__UNKNOWN || other.sort == GG__TENSOR) return false;
+    gg__scalar_values(s, u->in.tree, other_node, op, is_left);
     if (op == '/') return divides(u, s, is_left, literal, value, whole);
     track_sign(s, op, literal, value);
     if (s->sort == GG__SCALAR_FLOAT || !whole) return to_float(u, s);
     gg__scalar_want(u, GG__TO_LONG);
-    double bound = literal ? fabs(value) : INFINITY;
+    double bound = gg__number_bound(u->in.tree, other_node);
     s->magnitude = op == '*' ? s->magnitude * bound : s->magnitude + bound;
     if (op == '*' && bound == 0) s->magnitude = 0;
     s->sort = GG__SCALAR_INT;
@@ -271,7 +274,8 @@ static bool counts(gg__scalar_uses *u, gg__scalar *s, gg__meta other, TSNode oth
     return !u->settled || u->widening == GG__TO_LONG || s->magnitude <= exact;
 }
 
-/* `s ** 2` is `s * s`, exact in double precision when the tensor's has half of it; `s ** 0.5` is a root to within the last bit. */
+/* `s ** 2` is `s * s`, exact in double precision when the tensor's has half of it, and where all values were tried; `s ** 0.5` is a root to
+ * within the last bit. */
 static bool power(gg__scalar_uses *u, gg__scalar *s, TSNode exponent, bool is_left) {
     double value = 0;
     if (!is_left || !gg__literal_value(u->in.tree, exponent, &value)) return false;
@@ -280,10 +284,10 @@ static bool power(gg__scalar_uses *u, gg__scalar *s, TSNode exponent, bool is_le
         return to_float(u, s);
     }
     if (value != 2 || !gg_node_is(gg__strip_parentheses(exponent), "integer")) return false;
-    bool narrow = !s->counted && !gg_str_is(u->dtype, "torch.float64");
+    bool squares = gg__scalar_squares(s), narrow = !s->counted && !gg_str_is(u->dtype, "torch.float64");
     s->natural = true;
     s->positive = false;
-    if (s->sort == GG__SCALAR_FLOAT) return to_float(u, s) && narrow;
+    if (s->sort == GG__SCALAR_FLOAT) return to_float(u, s) && (narrow || squares);
     gg__scalar_want(u, GG__TO_LONG);
     s->sort = GG__SCALAR_INT;
     s->magnitude *= s->magnitude;

@@ -8,12 +8,16 @@
 /* How the tensor is handed on: as it is, or in the precision that Python counts in. */
 typedef enum gg__widening { GG__AS_IS, GG__TO_LONG, GG__TO_DOUBLE } gg__widening;
 
+enum { GG__MAX_VALUES = 8 };
+
 /* What is known of the number at one place. */
 typedef struct gg__scalar {
     gg__sort sort;          /* GG__SCALAR_INT, GG__SCALAR_FLOAT or GG__SCALAR_BOOL */
     bool counted;           /* Python has computed with it */
     double magnitude;       /* bound of an integer; INFINITY when none is known */
     bool natural, positive; /* not below zero, above zero; either may be NaN */
+    double values[GG__MAX_VALUES];
+    size_t value_count; /* it is one of `values`; 0: nothing is known */
 } gg__scalar;
 
 enum { GG__MAX_FACTS = 128, GG__MAX_TRACKED = 8 };
@@ -22,7 +26,8 @@ typedef struct gg__tracked { /* a local name that holds the number, or one compu
     gg_str name;
     uint32_t bound, from; /* where it is bound; where that statement ends */
     gg__scalar scalar;
-    bool list; /* of such numbers */
+    bool list;    /* of such numbers */
+    bool rebound; /* the name holds something else, too, which no edit may take for a tensor */
 } gg__tracked;
 
 /* One look at all uses.  `in` is the rule's at first, and later one whose facts follow the assignments. */
@@ -37,12 +42,13 @@ typedef struct gg__scalar_uses {
     bool settled;      /* `widening` is what is wanted by all uses; else they are being asked */
     bool approximate;  /* functions of `math` that differ in the last bit are fine */
     bool approximated; /* … and there was one */
+    bool rewrites;     /* a use is written in another way */
     bool on_cpu;
     bool at_once;   /* the tensor is read where it is taken, and nothing keeps it for gradients */
     uint32_t count; /* uses by which a tensor gets the number */
     gg__tracked tracked[GG__MAX_TRACKED];
     size_t tracked_count;
-    TSNode taken;    /* the expression that becomes the tensor */
+    TSNode taken;    /* the expression that becomes the tensor, or the statement that assigns it */
     gg_arena *arena; /* for texts */
     gg_edits *edits; /* where the uses are rewritten; NULL when only looking */
 } gg__scalar_uses;
@@ -74,6 +80,8 @@ bool gg__scalar_element(const gg__scalar_uses *u, TSNode node, gg__scalar *out);
 bool gg__scalar_in_call(gg__scalar_uses *u, TSNode *node, gg__scalar *scalar, bool *done);
 /* … and wherever the tracked names are used behind the statement. */
 bool gg__scalar_follow(gg__scalar_uses *u, TSNode statement);
+/* Is what was seen to be fine so for all that the names hold?  To be asked once all uses were looked at. */
+bool gg__scalar_is_consistent(const gg__scalar_uses *u);
 /* Tracks a name bound by this identifier, used from a byte on. */
 bool gg__scalar_track(gg__scalar_uses *u, TSNode identifier, uint32_t from, gg__scalar scalar, bool list);
 
@@ -91,6 +99,15 @@ void gg__scalar_learn(gg__scalar_uses *u, gg_str name, gg__meta m);
 bool gg__scalar_want(gg__scalar_uses *u, gg__widening widening);
 bool gg__scalar_meets(gg__scalar_uses *u, gg__scalar scalar, gg__meta other, char op);
 bool gg__literal_value(const gg_tree *tree, TSNode node, double *out); /* of a number as it is written, with its sign */
+
+/* Of scalar_values.c: the largest magnitude of a literal, or of a name that only holds literals; INFINITY where it is neither. */
+double gg__number_bound(const gg_tree *tree, TSNode node);
+/* Of such a number; GG__UNKNOWN where it is neither, or of two kinds. */
+gg__sort gg__number_sort(const gg_tree *tree, TSNode node);
+/* What the values become with such a number; none where it is another. */
+void gg__scalar_values(gg__scalar *s, const gg_tree *tree, TSNode other, char op, bool is_left);
+/* Are they known, and is `v ** 2`, which Python asks pow() for, what `v * v` is?  They become their squares. */
+bool gg__scalar_squares(gg__scalar *s);
 
 /* `E.detach()` and what is needed to keep it: text for the tensor that takes the number's place.  `at_once`: nobody keeps it. */
 gg_str gg__tensor_text(const gg_rule_input *in, const gg__extraction *e, gg__widening widening, bool at_once,

@@ -49,6 +49,7 @@ static bool wrap(gg__scalar_uses *u, const place *p, gg_str after) {
     gg_span call = gg_node_span(p->call), inner = gg_node_span(p->argument);
     if (gg__has_comment(u->in.tree, call)) return false;
     u->at_once = u->at_once || (after.len && ts_node_eq(p->argument, u->taken));
+    u->rewrites = true;
     if (u->edits == NULL) return true;
     bool simple = ts_node_eq(p->argument, u->taken);
     for (size_t i = 0; i < GG_COUNT(primary); i++) simple = simple || gg_node_is(p->argument, primary[i]);
@@ -246,6 +247,7 @@ static bool fills(gg__scalar_uses *u, const place *p, gg__scalar s) {
             dtype = gg_arena_printf(u->arena, ", dtype=%.*s", GG_STR_ARG(made_of(s, torch, u->arena)));
     }
     u->at_once = u->at_once || ts_node_eq(p->argument, u->taken);
+    u->rewrites = true;
     if (u->edits == NULL) return true;
     TSNode function = gg__field(p->call, "function");
     gg_edits_add(u->edits, gg_node_span(gg__field(function, "attribute")),
@@ -257,6 +259,7 @@ static bool fills(gg__scalar_uses *u, const place *p, gg__scalar s) {
 
 bool gg__scalar_in_call(gg__scalar_uses *u, TSNode *node, gg__scalar *s, bool *done) {
     place p;
+    s->value_count = 0;
     if (!find_place(u, *node, &p)) return false;
     *node = p.call;
     if (p.form == BUILTIN) return in_builtin(u, &p, s);

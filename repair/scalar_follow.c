@@ -61,8 +61,9 @@ static bool forget_bound(TSNode node, void *data) {
 
 static void relearn(gg__scalar_uses *u) {
     for (size_t i = 0; i < u->tracked_count; i++)
-        gg__scalar_learn(u, u->tracked[i].name,
-                         (gg__meta){.sort = u->tracked[i].list ? GG__UNKNOWN : u->tracked[i].scalar.sort});
+        gg__scalar_learn(
+            u, u->tracked[i].name,
+            (gg__meta){.sort = u->tracked[i].list || u->tracked[i].rebound ? GG__UNKNOWN : u->tracked[i].scalar.sort});
 }
 
 static bool binds_nothing(TSNode node, void *data) {

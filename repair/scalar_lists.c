@@ -101,6 +101,7 @@ bool gg__scalar_in_list(gg__scalar_uses *u, TSNode element, gg__scalar s) {
     if (u->settled && u->widening == GG__TO_LONG && d.sort == GG__SCALAR_BOOL) return false;
     u->count++;
     u->at_once = u->at_once || ts_node_eq(element, u->taken);
+    u->rewrites = true;
     if (u->edits) rewrite(u, &d);
     return true;
 }

@@ -1,5 +1,6 @@
 /* Numbers taken out of tensors: the names they are assigned to.  See scalar.h. */
 #include "repair/scalar.h"
+#include "repair/select.h"
 
 /* ---- tracking ------------------------------------------------------------------------------------------------------------------- */
 
@@ -13,11 +14,20 @@ bool gg__watches_names(const gg_tree *tree, TSNode identifier) {
 
 typedef struct outside {
     const gg_tree *tree;
-    const gg__tracked *t;
-    TSNode scope;
+    gg__tracked *t;
+    TSNode scope, taken;
 } outside;
 
-/* Is the name used nowhere but behind its one assignment, in the function's own scope? */
+/* `name = …` */
+static bool is_assigned(TSNode identifier) {
+    return ts_node_eq(gg__field(gg__assignment(gg__statement(identifier)), "left"), identifier);
+}
+
+static bool is_within(TSNode outer, TSNode node) {
+    return !ts_node_is_null(outer) && gg__covers(outer, gg_node_span(node));
+}
+
+/* Is the name used nowhere but behind this assignment, in the function's own scope?  Others may assign something else to it. */
 static bool is_inside(TSNode node, void *data) {
     const outside *o = data;
     if (!gg_node_is(node, "identifier")) return true;
@@ -25,7 +35,10 @@ static bool is_inside(TSNode node, void *data) {
     if (gg__watches_names(o->tree, node)) return false;
     if (!gg_str_equal(text, o->t->name) || ts_node_start_byte(node) == o->t->bound || gg__is_member_name(node))
         return true;
-    return ts_node_start_byte(node) >= o->t->from && ts_node_eq(gg__function(node), o->scope);
+    if (!ts_node_eq(gg__function(node), o->scope)) return false;
+    if (!is_assigned(node)) return ts_node_start_byte(node) >= o->t->from;
+    o->t->rebound = o->t->rebound || !is_within(o->taken, node);
+    return true;
 }
 
 /* `l[0]`, `l[-1]` */
@@ -52,11 +65,17 @@ bool gg__scalar_track(gg__scalar_uses *u, TSNode identifier, uint32_t from, gg__
         u->tracked_count == GG__MAX_TRACKED)
         return false;
     gg__tracked *t = &u->tracked[u->tracked_count];
-    *t = (gg__tracked){gg__text(u->in.tree, identifier), ts_node_start_byte(identifier), from, scalar, list};
-    outside o = {u->in.tree, t, function};
-    if (!gg__visit(function, is_inside, &o)) return false;
+    *t = (gg__tracked){.name = gg__text(u->in.tree, identifier),
+                       .bound = ts_node_start_byte(identifier),
+                       .from = from,
+                       .scalar = scalar,
+                       .list = list};
+    for (size_t i = 0; i < u->tracked_count; i++)
+        if (gg_str_equal(u->tracked[i].name, t->name)) return false;
+    outside o = {u->in.tree, t, function, u->taken};
+    if (!gg__visit(function, is_inside, &o) || (list && t->rebound)) return false;
     u->tracked_count++;
-    gg__scalar_learn(u, t->name, (gg__meta){.sort = list ? GG__UNKNOWN : scalar.sort});
+    gg__scalar_learn(u, t->name, (gg__meta){.sort = list || t->rebound ? GG__UNKNOWN : scalar.sort});
     if (list) gg__visit(function, learn_element, u);
     return true;
 }
@@ -95,8 +114,14 @@ bool gg__scalar_check_name(TSNode node, void *data) {
     gg_str name = gg__text(u->in.tree, node);
     for (size_t i = 0; i < u->tracked_count; i++) {
         const gg__tracked *t = &u->tracked[i];
-        if (!gg_str_equal(name, t->name) || ts_node_start_byte(node) == t->bound) continue;
+        if (!gg_str_equal(name, t->name) || ts_node_start_byte(node) == t->bound || is_assigned(node)) continue;
         return t->list ? gg__scalar_list(u, node, t->scalar) : gg__scalar_use(u, node, t->scalar);
     }
+    return true;
+}
+
+bool gg__scalar_is_consistent(const gg__scalar_uses *u) {
+    for (size_t i = 0; i < u->tracked_count; i++)
+        if (u->tracked[i].rebound && u->rewrites) return false;
     return true;
 }

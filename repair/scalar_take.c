@@ -31,7 +31,8 @@ static bool find(const gg_rule_input *in, gg__extraction *out) {
 static bool look(gg__scalar_uses *u, const gg__extraction *e) {
     TSNode statement = gg__statement(e->call);
     bool used = e->list ? gg__scalar_list(u, e->call, e->scalar) : gg__scalar_use(u, e->call, e->scalar);
-    return used && (u->tracked_count == 0 || gg__scalar_follow(u, statement)) && u->count > 0;
+    return used && (u->tracked_count == 0 || gg__scalar_follow(u, statement)) && u->count > 0 &&
+           gg__scalar_is_consistent(u);
 }
 
 static bool take(const gg_rule_input *in, bool approximate, TSNode *out_node, gg_arena *arena, gg_edits *edits) {

@@ -24,11 +24,12 @@ def cli(
     env: dict[str, str] | None = None,
 ) -> subprocess.CompletedProcess[str]:
     """Run graphglue-lsp; sanitizer reports fail the test."""
+    ours = {name: value for name, value in os.environ.items() if name not in ("VIRTUAL_ENV", "CONDA_PREFIX")}
     chosen = ["--python", python] if python and arguments[0] in ("check", "fix", "graph", "doctor", "explain") else []
     done = subprocess.run(
         [str(BIN / "graphglue-lsp"), arguments[0], *chosen, *arguments[1:]],
         cwd=cwd,
-        env={**os.environ, **(env or {})},
+        env={**ours, **(env or {})},
         input=stdin,
         capture_output=True,
         text=True,
