@@ -52,6 +52,11 @@ TSNode gg__assignment(TSNode statement) {
     return simple ? assignment : (TSNode){0};
 }
 
+TSNode gg__assigned(TSNode identifier) {
+    TSNode assignment = gg__assignment(gg__statement(identifier));
+    return ts_node_eq(gg__field(assignment, "left"), identifier) ? assignment : (TSNode){0};
+}
+
 bool gg__bound_before(const gg_tree *tree, TSNode statement, gg_str name) {
     TSNode function = gg__function(statement);
     if (!gg_node_is(function, "function_definition")) return false;

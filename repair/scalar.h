@@ -78,10 +78,9 @@ bool gg__scalar_list(gg__scalar_uses *u, TSNode node, gg__scalar scalar);
 bool gg__scalar_element(const gg__scalar_uses *u, TSNode node, gg__scalar *out);
 /* … in a call, scalar.c's part of it in scalar_calls.c: on return true `*node` is the call, whose value is `*scalar`, or `*done`. */
 bool gg__scalar_in_call(gg__scalar_uses *u, TSNode *node, gg__scalar *scalar, bool *done);
-/* … and wherever the tracked names are used behind the statement. */
+/* … and wherever the tracked names are used behind the statement?  To be asked last: a tensor must have got the number, and each name must be
+ * fine for all that it holds. */
 bool gg__scalar_follow(gg__scalar_uses *u, TSNode statement);
-/* Is what was seen to be fine so for all that the names hold?  To be asked once all uses were looked at. */
-bool gg__scalar_is_consistent(const gg__scalar_uses *u);
 /* Tracks a name bound by this identifier, used from a byte on. */
 bool gg__scalar_track(gg__scalar_uses *u, TSNode identifier, uint32_t from, gg__scalar scalar, bool list);
 
@@ -95,6 +94,7 @@ gg__meta gg__scalar_operand(const gg__scalar_uses *u, TSNode node);
 bool gg__scalar_check_name(TSNode node, void *data);
 /* What a name is from here on (scalar_follow.c). */
 void gg__scalar_learn(gg__scalar_uses *u, gg_str name, gg__meta m);
+void gg__scalar_learn_tracked(gg__scalar_uses *u, const gg__tracked *t);
 /* For scalar_calls.c: wants a precision; takes the number in by `op`, one of + - * / < and = (which converts to `other`'s dtype). */
 bool gg__scalar_want(gg__scalar_uses *u, gg__widening widening);
 bool gg__scalar_meets(gg__scalar_uses *u, gg__scalar scalar, gg__meta other, char op);
@@ -118,6 +118,11 @@ bool gg__facts_on_cpu(const gg_rule_input *in);
 /* Is the value of the expression never below zero, as far as its operations tell?  NaN is allowed. */
 bool gg__is_natural(const gg_rule_input *in, TSNode node);
 bool gg__is_positive(const gg_rule_input *in, TSNode node); /* … and above it, or NaN */
+
+/* All uses of an expression's number, or of the name that the statement `node` binds it to (null: an expression), once to ask for the precision
+ * that they want and once with it; with `edits`, they are written. */
+bool gg__scalar_replace(const gg_rule_input *in, TSNode node, TSNode name, gg__scalar scalar, gg_str dtype,
+                        gg__widening *widening, gg_arena *arena, gg_edits *edits);
 
 /* All of it, for the number at the site.  Exact; or `approximate`, where a function of `math` differs in the last bit: each refuses what the
  * other can do.  With `edits`, adds them (texts in `arena`); both may be NULL. */

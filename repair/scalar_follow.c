@@ -59,11 +59,12 @@ static bool forget_bound(TSNode node, void *data) {
     return forget_attributes(node, data);
 }
 
+void gg__scalar_learn_tracked(gg__scalar_uses *u, const gg__tracked *t) {
+    gg__scalar_learn(u, t->name, (gg__meta){.sort = t->list || t->rebound ? GG__UNKNOWN : t->scalar.sort});
+}
+
 static void relearn(gg__scalar_uses *u) {
-    for (size_t i = 0; i < u->tracked_count; i++)
-        gg__scalar_learn(
-            u, u->tracked[i].name,
-            (gg__meta){.sort = u->tracked[i].list || u->tracked[i].rebound ? GG__UNKNOWN : u->tracked[i].scalar.sort});
+    for (size_t i = 0; i < u->tracked_count; i++) gg__scalar_learn_tracked(u, &u->tracked[i]);
 }
 
 static bool binds_nothing(TSNode node, void *data) {
@@ -255,7 +256,14 @@ static bool follow(gg__scalar_uses *u, TSNode statement) {
     return true;
 }
 
-bool gg__scalar_follow(gg__scalar_uses *u, TSNode statement) {
+/* A use is written for a tensor: the name may be nothing else there. */
+static bool is_consistent(const gg__scalar_uses *u) {
+    for (size_t i = 0; i < u->tracked_count; i++)
+        if (u->tracked[i].rebound && u->rewrites) return false;
+    return true;
+}
+
+static bool follow_from(gg__scalar_uses *u, TSNode statement) {
     TSNode body = gg__field(gg__function(statement), "body");
     if (gg_node_is(statement, "for_statement") && !follow(u, statement)) return false; /* over the numbers */
     for (TSNode at = statement; !ts_node_eq(at, body); at = gg__parent(at)) {
@@ -266,4 +274,8 @@ bool gg__scalar_follow(gg__scalar_uses *u, TSNode statement) {
         relearn(u);
     }
     return true;
+}
+
+bool gg__scalar_follow(gg__scalar_uses *u, TSNode statement) {
+    return (u->tracked_count == 0 || follow_from(u, statement)) && u->count > 0 && is_consistent(u);
 }

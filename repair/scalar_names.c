@@ -18,15 +18,6 @@ typedef struct outside {
     TSNode scope, taken;
 } outside;
 
-/* `name = …` */
-static bool is_assigned(TSNode identifier) {
-    return ts_node_eq(gg__field(gg__assignment(gg__statement(identifier)), "left"), identifier);
-}
-
-static bool is_within(TSNode outer, TSNode node) {
-    return !ts_node_is_null(outer) && gg__covers(outer, gg_node_span(node));
-}
-
 /* Is the name used nowhere but behind this assignment, in the function's own scope?  Others may assign something else to it. */
 static bool is_inside(TSNode node, void *data) {
     const outside *o = data;
@@ -36,8 +27,8 @@ static bool is_inside(TSNode node, void *data) {
     if (!gg_str_equal(text, o->t->name) || ts_node_start_byte(node) == o->t->bound || gg__is_member_name(node))
         return true;
     if (!ts_node_eq(gg__function(node), o->scope)) return false;
-    if (!is_assigned(node)) return ts_node_start_byte(node) >= o->t->from;
-    o->t->rebound = o->t->rebound || !is_within(o->taken, node);
+    if (ts_node_is_null(gg__assigned(node))) return ts_node_start_byte(node) >= o->t->from;
+    o->t->rebound = o->t->rebound || !gg__covers(o->taken, gg_node_span(node));
     return true;
 }
 
@@ -75,7 +66,7 @@ bool gg__scalar_track(gg__scalar_uses *u, TSNode identifier, uint32_t from, gg__
     outside o = {u->in.tree, t, function, u->taken};
     if (!gg__visit(function, is_inside, &o) || (list && t->rebound)) return false;
     u->tracked_count++;
-    gg__scalar_learn(u, t->name, (gg__meta){.sort = list || t->rebound ? GG__UNKNOWN : scalar.sort});
+    gg__scalar_learn_tracked(u, t);
     if (list) gg__visit(function, learn_element, u);
     return true;
 }
@@ -114,14 +105,10 @@ bool gg__scalar_check_name(TSNode node, void *data) {
     gg_str name = gg__text(u->in.tree, node);
     for (size_t i = 0; i < u->tracked_count; i++) {
         const gg__tracked *t = &u->tracked[i];
-        if (!gg_str_equal(name, t->name) || ts_node_start_byte(node) == t->bound || is_assigned(node)) continue;
+        if (!gg_str_equal(name, t->name) || ts_node_start_byte(node) == t->bound ||
+            !ts_node_is_null(gg__assigned(node)))
+            continue;
         return t->list ? gg__scalar_list(u, node, t->scalar) : gg__scalar_use(u, node, t->scalar);
     }
-    return true;
-}
-
-bool gg__scalar_is_consistent(const gg__scalar_uses *u) {
-    for (size_t i = 0; i < u->tracked_count; i++)
-        if (u->tracked[i].rebound && u->rewrites) return false;
     return true;
 }

@@ -31,8 +31,7 @@ static bool find(const gg_rule_input *in, gg__extraction *out) {
 static bool look(gg__scalar_uses *u, const gg__extraction *e) {
     TSNode statement = gg__statement(e->call);
     bool used = e->list ? gg__scalar_list(u, e->call, e->scalar) : gg__scalar_use(u, e->call, e->scalar);
-    return used && (u->tracked_count == 0 || gg__scalar_follow(u, statement)) && u->count > 0 &&
-           gg__scalar_is_consistent(u);
+    return used && gg__scalar_follow(u, statement);
 }
 
 static bool take(const gg_rule_input *in, bool approximate, TSNode *out_node, gg_arena *arena, gg_edits *edits) {
@@ -54,6 +53,25 @@ static bool take(const gg_rule_input *in, bool approximate, TSNode *out_node, gg
     *out_node = e.call;
     if (edits)
         gg_edits_add(edits, gg_node_span(e.call), gg__tensor_text(in, &e, settled.widening, settled.at_once, arena));
+    return true;
+}
+
+bool gg__scalar_replace(const gg_rule_input *in, TSNode node, TSNode name, gg__scalar scalar, gg_str dtype,
+                        gg__widening *widening, gg_arena *arena, gg_edits *edits) {
+    bool named = !ts_node_is_null(name);
+    *widening = GG__AS_IS;
+    for (int round = 0; round < 2; round++) {
+        gg__scalar_uses u;
+        if (!gg__scalar_uses_init(&u, in, dtype, *widening)) return false;
+        u.settled = round == 1;
+        u.taken = node;
+        u.arena = arena;
+        u.edits = round == 1 ? edits : NULL;
+        bool used = named ? gg__scalar_track(&u, name, ts_node_end_byte(node), scalar, false)
+                          : gg__scalar_use(&u, node, scalar);
+        if (!used || !gg__scalar_follow(&u, named ? node : gg__statement(node))) return false;
+        *widening = u.widening;
+    }
     return true;
 }
 

@@ -26,8 +26,8 @@ static bool add_choice(TSNode node, void *data) {
     choices *c = data;
     if (!gg_node_is(node, "identifier") || !gg_str_equal(gg__text(c->tree, node), c->name) || !gg__is_binding(node))
         return true;
-    TSNode assignment = gg__assignment(gg__statement(node));
-    return ts_node_eq(gg__field(assignment, "left"), node) && ts_node_eq(gg__function(node), c->scope) &&
+    TSNode assignment = gg__assigned(node);
+    return !ts_node_is_null(assignment) && ts_node_eq(gg__function(node), c->scope) &&
            add(c, gg__field(assignment, "right"));
 }
 

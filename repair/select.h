@@ -103,6 +103,7 @@ bool gg__select_if(gg__select *s, gg__arm *arm, TSNode node, const gg__test *tes
 bool gg__is_live(const gg__select *s, gg_str name); /* read behind the statement */
 /* The assignment that a statement is, of an expression to a name; else null. */
 TSNode gg__assignment(TSNode statement);
+TSNode gg__assigned(TSNode identifier); /* … that binds this identifier */
 bool gg__bound_before(const gg_tree *tree, TSNode statement, gg_str name);
 
 /* Does it show, where the value of the expression `node` goes, that it is no longer one of the arms' own tensor? */

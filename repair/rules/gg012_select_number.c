@@ -46,28 +46,6 @@ static bool find(const gg_rule_input *in, choice *out) {
     return false;
 }
 
-/* All uses, once to ask for the precision they want and once with it; then they are written. */
-static bool is_used_well(const gg_rule_input *in, const choice *c, gg__scalar scalar, gg_str dtype, gg_arena *arena,
-                         gg_edits *edits, gg__widening *widening) {
-    *widening = GG__AS_IS;
-    for (int round = 0; round < 2; round++) {
-        gg__scalar_uses u;
-        if (!gg__scalar_uses_init(&u, in, dtype, *widening)) return false;
-        u.settled = round == 1;
-        u.taken = c->node;
-        u.arena = arena;
-        u.edits = round == 1 ? edits : NULL;
-        bool named = !ts_node_is_null(c->name);
-        bool used = named ? gg__scalar_track(&u, c->name, ts_node_end_byte(c->node), scalar, false)
-                          : gg__scalar_use(&u, c->node, scalar);
-        if (!used || (u.tracked_count && !gg__scalar_follow(&u, named ? c->node : gg__statement(c->node))))
-            return false;
-        if (u.count == 0 || !gg__scalar_is_consistent(&u)) return false;
-        *widening = u.widening;
-    }
-    return true;
-}
-
 static gg__scalar scalar_of(gg__meta a, gg__meta b) {
     gg__scalar s = {.sort = a.sort, .magnitude = fmax(fabs(a.value), fabs(b.value)), .value_count = 2};
     s.natural = a.natural && b.natural;
@@ -87,7 +65,7 @@ static bool build(const gg_rule_input *in, gg_arena *arena, gg_edits *edits, TSN
     if (!known || !is_single(a) || !is_single(b) || !gg__can_name(in->tree, c.node, "torch")) return false;
     gg_str dtype = a.sort == GG__SCALAR_INT ? GG_STR("torch.int64") : GG_STR("torch.float32");
     gg__widening widening;
-    if (!is_used_well(in, &c, scalar_of(a, b), dtype, arena, edits, &widening)) return false;
+    if (!gg__scalar_replace(in, c.node, c.name, scalar_of(a, b), dtype, &widening, arena, edits)) return false;
     gg__select s;
     gg__test test;
     gg__select_init(&s, in, c.node, arena);

@@ -5,25 +5,12 @@
 #include "repair/masks.h"
 #include "repair/scalar.h"
 
-/* All uses of the number, first asked, then settled (scalar.c says how). */
+/* All uses of the number. */
 static bool take(const gg_rule_input *in, const gg__sized *s, gg__widening *widening, gg_arena *arena,
                  gg_edits *edits) {
     gg__scalar scalar = {.sort = GG__SCALAR_INT, .magnitude = GG__MOST_ELEMENTS, .natural = true};
     if (s->columns > 1) scalar.magnitude *= s->columns;
-    *widening = GG__AS_IS;
-    for (int round = 0; round < 2; round++) {
-        gg__scalar_uses uses;
-        if (!gg__scalar_uses_init(&uses, in, GG_STR("torch.int64"), *widening)) return false;
-        uses.settled = round > 0;
-        uses.arena = arena;
-        uses.taken = s->asked;
-        uses.edits = round > 0 ? edits : NULL;
-        if (!gg__scalar_use(&uses, s->asked, scalar) ||
-            (uses.tracked_count && !gg__scalar_follow(&uses, gg__statement(s->asked))) || uses.count == 0)
-            return false;
-        *widening = uses.widening;
-    }
-    return true;
+    return gg__scalar_replace(in, s->asked, (TSNode){0}, scalar, GG_STR("torch.int64"), widening, arena, edits);
 }
 
 static bool find(const gg_rule_input *in, gg__sized *out) {

@@ -77,8 +77,8 @@ def answers(folder: Path) -> Path:
 def channels(user: Path) -> str:
     """The last of what was said in the extension's channels: whether the server was asked at all."""
     files = sorted(user.rglob("*[gG]raphglue*.log"), key=lambda file: file.stat().st_mtime)
-    tails = (file.read_text(errors="replace").splitlines()[-40:] for file in files)
-    return "\n".join(f"{file.name}:\n" + "\n".join(tail) for file, tail in zip(files, tails, strict=True))
+    said = ([f"{file.name}:", *file.read_text(errors="replace").splitlines()[-40:]] for file in files)
+    return "\n".join(line for lines in said for line in lines)
 
 
 def drive(modules: Path, package: Path, folder: Path, mark: str) -> dict[str, Any]:
