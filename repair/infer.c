@@ -167,6 +167,9 @@ static gg__meta infer(gg__inference *s, TSNode node) {
         gg__meta a = gg__infer_node(s, gg__field(node, "left")), b = gg__infer_node(s, gg__field(node, "right"));
         gg_str op = gg__text(s->in->tree, gg__field(node, "operator"));
         gg__meta out = gg__arithmetic(op, a, b);
+        bool power = s->loose && gg_str_is(op, "**") && b.sort == GG__SCALAR_INT && b.constant && b.value >= 0;
+        if (power && gg__is_number(a) && out.sort == GG__UNKNOWN) /* it may be too large */
+            return gg__any_number(a.sort == GG__SCALAR_FLOAT ? a.sort : GG__SCALAR_INT);
         if (s->divides_safely && gg_str_is(op, "/") && out.sort == GG__TENSOR) out.smooth = a.smooth && b.smooth;
         return out;
     }
@@ -193,6 +196,11 @@ gg__meta gg__infer_node(gg__inference *s, TSNode node) {
 
 gg__meta gg__infer(const gg_rule_input *in, TSNode node) {
     gg__inference s = {.in = in};
+    return gg__infer_node(&s, node);
+}
+
+gg__meta gg__infer_loosely(const gg_rule_input *in, TSNode node) {
+    gg__inference s = {.in = in, .loose = true};
     return gg__infer_node(&s, node);
 }
 

@@ -211,6 +211,25 @@ static gg__meta call_linear(gg__inference *s, const gg__call *call) {
     return fits ? out : gg__unknown;
 }
 
+/* A convolution over `dims` dimensions: whether weight and bias fit is the program's, as ever. */
+static gg__meta call_conv(gg__inference *s, const gg__call *call) {
+    int32_t dims = call->name.ptr[sizeof("conv") - 1] - '0';
+    TSNode given[7];
+    gg__call all = *call;
+    all.from = 0;
+    static const char *const names[] = {"input", "weight", "bias", "stride", "padding", "dilation", "groups"};
+    if (!s->loose || !gg__bind_arguments(s, &all, names, GG_COUNT(names), given)) return gg__unknown;
+    gg__meta x = gg__infer_node(s, given[0]);
+    bool batched = x.rank == dims + 2;
+    if (x.sort != GG__TENSOR || !gg__is_floating(x.dtype) || x.vague > GG__LOWERED || (!batched && x.rank != dims + 1))
+        return gg__unknown;
+    for (int32_t i = batched; i < x.rank; i++) x.shape[i] = GG__FITTING;
+    x.layout = GG_STR("?");
+    x.smooth = x.linear = false;
+    x.fresh = true;
+    return gg__lowered(x);
+}
+
 gg__meta gg__made(gg__inference *s, const gg__call *call, bool *known) {
     static const char *const sized[] = {"zeros", "ones", "full"},
                              *const like[] = {"zeros_like", "ones_like", "full_like"},
@@ -220,10 +239,16 @@ gg__meta gg__made(gg__inference *s, const gg__call *call, bool *known) {
         unsigned forms;
         gg__meta (*infer)(gg__inference *s, const gg__call *call);
     } rows[] = {
-        {"arange", GG__TORCH, call_arange},      {"tensor", GG__TORCH, call_tensor},
-        {"cat", GG__TORCH, call_joined},         {"concat", GG__TORCH, call_joined},
-        {"stack", GG__TORCH, call_joined},       {"where", GG__TORCH | GG__METHOD, call_where},
+        {"arange", GG__TORCH, call_arange},
+        {"tensor", GG__TORCH, call_tensor},
+        {"cat", GG__TORCH, call_joined},
+        {"concat", GG__TORCH, call_joined},
+        {"stack", GG__TORCH, call_joined},
+        {"where", GG__TORCH | GG__METHOD, call_where},
         {"linear", GG__FUNCTIONAL, call_linear},
+        {"conv1d", GG__TORCH | GG__FUNCTIONAL, call_conv},
+        {"conv2d", GG__TORCH | GG__FUNCTIONAL, call_conv},
+        {"conv3d", GG__TORCH | GG__FUNCTIONAL, call_conv},
     };
     bool torch = call->form == GG__TORCH;
     *known = true;

@@ -68,6 +68,7 @@ gg__scalar gg__scalar_of(const gg_rule_input *in, gg__meta m, TSNode value) {
         }
     } else if (gg__is_floating(m.dtype)) {
         s.sort = GG__SCALAR_FLOAT;
+        s.largest = gg__largest(m.dtype);
     }
     return s;
 }
@@ -187,8 +188,15 @@ static bool meets_whole(const gg__scalar_uses *u, gg__scalar s, gg__meta other, 
            (gg_str_equal(dtype, other.dtype) || (bits_of(dtype) < bits && !gg_str_is(other.dtype, "torch.uint8")));
 }
 
+bool gg__scalar_takes(gg__scalar_uses *u, gg__meta other) {
+    bool lowered = other.vague == GG__LOWERED && other.rank > 0 && u->approximate;
+    u->lowered = u->lowered || lowered;
+    return !other.vague || lowered;
+}
+
 bool gg__scalar_meets(gg__scalar_uses *u, gg__scalar s, gg__meta other, char op) {
-    if (other.sort != GG__TENSOR || other.vague) return false;
+    if (other.sort != GG__TENSOR || !gg__scalar_takes(u, other)) return false;
+    if (other.rank == 0 && u->lowered) return false; /* it may be of another dtype than it seems */
     u->count++;
     if (!u->settled) return true;
     gg_str dtype = dtype_now(u);
@@ -221,7 +229,7 @@ static TSNode climb(gg__scalar_uses *u, TSNode *use, gg__scalar *s) {
 }
 
 gg__meta gg__scalar_operand(const gg__scalar_uses *u, TSNode node) {
-    gg__meta m = gg__infer(&u->in, node);
+    gg__meta m = gg__infer_loosely(&u->in, node);
     gg__extraction e;
     gg__scalar element;
     if (gg__scalar_element(u, gg__strip_parentheses(node), &element)) return (gg__meta){.sort = element.sort};
@@ -262,11 +270,12 @@ static bool counts(gg__scalar_uses *u, gg__scalar *s, gg__meta other, TSNode oth
     bool literal = gg__literal_value(u->in.tree, other_node, &value), whole = other.sort != GG__SCALAR_FLOAT;
     if (other.sort == GG__UNKNOWN || other.sort == GG__TENSOR) return false;
     gg__scalar_values(s, u->in.tree, other_node, op, is_left);
+    double bound = gg__number_bound(u->in.tree, other_node);
+    s->largest = op == '*' ? s->largest * bound : op == '/' || s->largest == 0 ? 0 : s->largest + bound;
     if (op == '/') return divides(u, s, is_left, literal, value, whole);
     track_sign(s, op, literal, value);
     if (s->sort == GG__SCALAR_FLOAT || !whole) return to_float(u, s);
     gg__scalar_want(u, GG__TO_LONG);
-    double bound = gg__number_bound(u->in.tree, other_node);
     s->magnitude = op == '*' ? s->magnitude * bound : s->magnitude + bound;
     if (op == '*' && bound == 0) s->magnitude = 0;
     s->sort = GG__SCALAR_INT;
@@ -274,20 +283,19 @@ static bool counts(gg__scalar_uses *u, gg__scalar *s, gg__meta other, TSNode oth
     return !u->settled || u->widening == GG__TO_LONG || s->magnitude <= exact;
 }
 
-/* `s ** 2` is `s * s`, exact in double precision when the tensor's has half of it, and where all values were tried; `s ** 0.5` is a root to
- * within the last bit. */
+/* `s ** 2` is `s * s`, exact in double precision when the tensor's has half of it, and where all values were tried; else, where Python does not
+ * raise since it is too large, to within the last bit, as `s ** 0.5` is a root. */
 static bool power(gg__scalar_uses *u, gg__scalar *s, TSNode exponent, bool is_left) {
     double value = 0;
     if (!is_left || !gg__literal_value(u->in.tree, exponent, &value)) return false;
-    if (value == 0.5 && s->natural && u->approximate) {
-        u->approximated = true;
-        return to_float(u, s);
-    }
+    if (value == 0.5 && s->natural && u->approximate) return to_float(u, s);
     if (value != 2 || !gg_node_is(gg__strip_parentheses(exponent), "integer")) return false;
     bool squares = gg__scalar_squares(s), narrow = !s->counted && !gg_str_is(u->dtype, "torch.float64");
     s->natural = true;
     s->positive = false;
-    if (s->sort == GG__SCALAR_FLOAT) return to_float(u, s) && (narrow || squares);
+    s->largest *= s->largest;
+    bool near = u->approximate && s->largest > 0 && s->largest < gg__largest(GG_STR("torch.float64"));
+    if (s->sort == GG__SCALAR_FLOAT) return to_float(u, s) && (narrow || squares || near);
     gg__scalar_want(u, GG__TO_LONG);
     s->sort = GG__SCALAR_INT;
     s->magnitude *= s->magnitude;
@@ -313,7 +321,8 @@ static bool in_binary(gg__scalar_uses *u, TSNode parent, TSNode use, gg__scalar 
     }
     *done = true;
     /* `tensor / number` multiplies by the reciprocal on CUDA, `number / tensor` everywhere */
-    return (op.ptr[0] != '/' || (is_left == false && u->on_cpu)) && gg__scalar_meets(u, *s, other, op.ptr[0]);
+    return (op.ptr[0] != '/' || (!is_left && (u->on_cpu || u->approximate))) &&
+           gg__scalar_meets(u, *s, other, op.ptr[0]);
 }
 
 static bool in_comparison(gg__scalar_uses *u, TSNode parent, TSNode use, gg__scalar s) {
@@ -322,15 +331,15 @@ static bool in_comparison(gg__scalar_uses *u, TSNode parent, TSNode use, gg__sca
     bool known = false, is_left = ts_node_eq(gg__child(parent, 0), use);
     for (size_t i = 0; i < GG_COUNT(ops); i++) known = known || gg_str_is(op, ops[i]);
     return known && gg__child_count(parent) == 2 &&
-           gg__scalar_meets(u, s, gg__infer(&u->in, gg__child(parent, is_left ? 1 : 0)), '<');
+           gg__scalar_meets(u, s, gg__infer_loosely(&u->in, gg__child(parent, is_left ? 1 : 0)), '<');
 }
 
 /* `h *= s` for a tensor that keeps its dtype */
 static bool in_augmented(gg__scalar_uses *u, TSNode statement, TSNode use, gg__scalar s) {
     gg_str op = gg__text(u->in.tree, gg__field(statement, "operator"));
     TSNode left = gg__field(statement, "left");
-    gg__meta target = gg__infer(&u->in, left);
-    if (op.len != 2 || !is_arithmetic(op.ptr[0]) || (op.ptr[0] == '/' && !u->on_cpu)) return false;
+    gg__meta target = gg__infer_loosely(&u->in, left);
+    if (op.len != 2 || !is_arithmetic(op.ptr[0]) || (op.ptr[0] == '/' && !u->on_cpu && !u->approximate)) return false;
     return ts_node_eq(gg__field(statement, "right"), use) && gg_node_is(left, "identifier") &&
            !gg__is_bool(target.dtype) && (op.ptr[0] != '/' || gg__is_floating(target.dtype)) &&
            gg__scalar_meets(u, s, target, op.ptr[0]);
@@ -363,7 +372,7 @@ bool gg__scalar_use(gg__scalar_uses *u, TSNode node, gg__scalar s) {
         if (gg__scalar_in_list(u, node, s)) return true;
         TSNode target = target_of(node, parent);
         if (gg_node_is(target, "subscript"))
-            return gg__scalar_meets(u, s, gg__infer(&u->in, gg__field(target, "value")), '=');
+            return gg__scalar_meets(u, s, gg__infer_loosely(&u->in, gg__field(target, "value")), '=');
         TSNode statement = gg__statement(node); /* half typed: none */
         if (!ts_node_is_null(target))
             return !ts_node_is_null(statement) && gg__scalar_track(u, target, ts_node_end_byte(statement), s, false);

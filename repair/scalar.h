@@ -15,6 +15,7 @@ typedef struct gg__scalar {
     gg__sort sort;          /* GG__SCALAR_INT, GG__SCALAR_FLOAT or GG__SCALAR_BOOL */
     bool counted;           /* Python has computed with it */
     double magnitude;       /* bound of an integer; INFINITY when none is known */
+    double largest;         /* bound of a floating number that is finite; 0 when none is known */
     bool natural, positive; /* not below zero, above zero; either may be NaN */
     double values[GG__MAX_VALUES];
     size_t value_count; /* it is one of `values`; 0: nothing is known */
@@ -39,10 +40,11 @@ typedef struct gg__scalar_uses {
     int64_t shapes[GG__MAX_FACTS][GG__MAX_RANK]; /* of what was learned */
     gg_str dtype;                                /* of the tensor */
     gg__widening widening;
-    bool settled;      /* `widening` is what is wanted by all uses; else they are being asked */
-    bool approximate;  /* functions of `math` that differ in the last bit are fine */
-    bool approximated; /* … and there was one */
-    bool rewrites;     /* a use is written in another way */
+    bool settled; /* `widening` is what is wanted by all uses; else they are being asked */
+    bool
+        approximate; /* what differs in the last bits is fine: functions of `math`, and under autocast what is of lower precision */
+    bool lowered;  /* … of which some is known: what is made of it may be, too */
+    bool rewrites; /* a use is written in another way */
     bool on_cpu;
     bool at_once;   /* the tensor is read where it is taken, and nothing keeps it for gradients */
     uint32_t count; /* uses by which a tensor gets the number */
@@ -97,6 +99,8 @@ void gg__scalar_learn(gg__scalar_uses *u, gg_str name, gg__meta m);
 void gg__scalar_learn_tracked(gg__scalar_uses *u, const gg__tracked *t);
 /* For scalar_calls.c: wants a precision; takes the number in by `op`, one of + - * / < and = (which converts to `other`'s dtype). */
 bool gg__scalar_want(gg__scalar_uses *u, gg__widening widening);
+/* Is the dtype of another operand known well enough? */
+bool gg__scalar_takes(gg__scalar_uses *u, gg__meta other);
 bool gg__scalar_meets(gg__scalar_uses *u, gg__scalar scalar, gg__meta other, char op);
 bool gg__literal_value(const gg_tree *tree, TSNode node, double *out); /* of a number as it is written, with its sign */
 
@@ -121,11 +125,11 @@ bool gg__is_positive(const gg_rule_input *in, TSNode node); /* … and above it,
 
 /* All uses of an expression's number, or of the name that the statement `node` binds it to (null: an expression), once to ask for the precision
  * that they want and once with it; with `edits`, they are written. */
-bool gg__scalar_replace(const gg_rule_input *in, TSNode node, TSNode name, gg__scalar scalar, gg_str dtype,
-                        gg__widening *widening, gg_arena *arena, gg_edits *edits);
+bool gg__scalar_replace(const gg_rule_input *in, bool approximate, TSNode node, TSNode name, gg__scalar scalar,
+                        gg_str dtype, gg__widening *widening, gg_arena *arena, gg_edits *edits);
 
-/* All of it, for the number at the site.  Exact; or `approximate`, where a function of `math` differs in the last bit: each refuses what the
- * other can do.  With `edits`, adds them (texts in `arena`); both may be NULL. */
+/* All of it, for the number at the site.  Exact; or `approximate`, where that is not: each refuses what the other can do.
+ * With `edits`, adds them (texts in `arena`); both may be NULL. */
 bool gg__take_scalar(const gg_rule_input *in, bool approximate, TSNode *out_node, gg_arena *arena, gg_edits *edits);
 
 #endif

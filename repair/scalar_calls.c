@@ -3,6 +3,8 @@
  * Some functions take a tensor without dimensions as they take a number; of others the call is rewritten, around the number's own text. */
 #include "repair/scalar.h"
 
+#include "repair/infer.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -132,7 +134,6 @@ static bool in_math(gg__scalar_uses *u, const place *p, gg__scalar *s) {
         if (functions[i].domain == POSITIVE && !s->positive) return false;
         if (s->sort != GG__SCALAR_FLOAT && s->counted && s->magnitude > 0x1p53) return false;
         gg__scalar_want(u, GG__TO_DOUBLE);
-        u->approximated = u->approximated || !functions[i].same;
         *s = (gg__scalar){.sort = GG__SCALAR_FLOAT,
                           .counted = true,
                           .magnitude = INFINITY,
@@ -176,13 +177,13 @@ static bool taken(gg__scalar_uses *u, const place *p, gg__scalar s, TSNode first
     bool single = p->count - (p->form == TORCH) == 1;
     if ((gg_str_is(p->name, "clamp") || gg_str_is(p->name, "clip")) && single)
         return gg_str_is(p->name, "clamp") && (p->keyword.len || index == 0) &&
-               gg__scalar_meets(u, s, gg__infer(&u->in, first), '=');
+               gg__scalar_meets(u, s, gg__infer_loosely(&u->in, first), '=');
     for (size_t i = 0; i < GG_COUNT(takers); i++) {
         if (!gg_str_is(p->name, takers[i].name)) continue;
         if (p->count - (p->form == TORCH) != takers[i].index + 1) return false;
         bool named = p->keyword.len && takers[i].keyword && gg_str_is(p->keyword, takers[i].keyword);
         if (!named && (p->keyword.len || index != takers[i].index)) return false;
-        gg__meta x = gg__infer(&u->in, first);
+        gg__meta x = gg__infer_loosely(&u->in, first);
         bool in_place = gg_str_ends_with(p->name, GG_STR("_"));
         if (takers[i].op == '/' && !u->on_cpu) return false;
         if (in_place && takers[i].op != '=' &&
@@ -236,7 +237,7 @@ static bool fills(gg__scalar_uses *u, const place *p, gg__scalar s) {
     if (gg_node_is(first, "keyword_argument") || gg__has_comment(u->in.tree, gg_node_span(p->call))) return false;
     gg_str dtype = GG_STR_NULL;
     if (like) {
-        if (!gg__scalar_meets(u, s, gg__infer(&u->in, first), '=')) return false;
+        if (!gg__scalar_meets(u, s, gg__infer_loosely(&u->in, first), '=')) return false;
     } else {
         /* What does not fit the default dtype raises in Python's place and becomes infinite in the tensor's. */
         bool fits = s.sort == GG__SCALAR_FLOAT ? gg_str_is(u->dtype, "torch.float32") && u->widening == GG__AS_IS
@@ -269,7 +270,7 @@ bool gg__scalar_in_call(gg__scalar_uses *u, TSNode *node, gg__scalar *s, bool *d
     if (p.form == TORCH && gg_str_is(p.name, "tensor")) return as_tensor(u, &p, *s);
     if (p.form == TORCH && (gg_str_is(p.name, "full_like") || gg_str_is(p.name, "full"))) return fills(u, &p, *s);
     if (p.form == TORCH && gg_str_is(p.name, "where") && p.count == 3 && !p.keyword.len && p.index > 0)
-        return gg__scalar_meets(u, *s, gg__infer(&u->in, gg__child(p.arguments, 3 - p.index)), '+');
+        return gg__scalar_meets(u, *s, gg__infer_loosely(&u->in, gg__child(p.arguments, 3 - p.index)), '+');
     if (p.form == TORCH && p.index == 0) return false;
     return taken(u, &p, *s, first, p.index - (p.form == TORCH));
 }

@@ -4,6 +4,8 @@
  * facts that follow the assignments between. */
 #include "repair/scalar.h"
 
+#include "repair/infer.h"
+
 #include <string.h>
 
 bool gg__scalar_uses_init(gg__scalar_uses *u, const gg_rule_input *in, gg_str dtype, gg__widening widening) {
@@ -38,7 +40,7 @@ void gg__scalar_learn(gg__scalar_uses *u, gg_str name, gg__meta m) {
     forget(u, name);
     size_t at = 0;
     while (at < u->record.fact_count && u->facts[at].name.len) at++;
-    if (m.vague || at == GG__MAX_FACTS) return;
+    if (!gg__scalar_takes(u, m) || at == GG__MAX_FACTS) return;
     if (at == u->record.fact_count) u->record.fact_count++;
     memcpy(u->shapes[at], m.shape, sizeof(u->shapes[at]));
     u->facts[at] = (gg_fact){.name = name, .kind = kinds[m.sort], .dtype = m.dtype, .device = m.device, .rank = m.rank};
@@ -92,11 +94,11 @@ static bool is_alike(TSNode node, void *data) {
         !gg__is_binding(node))
         return true;
     TSNode assignment = gg__parent(node), right = gg__field(assignment, "right");
-    gg__meta old = gg__infer(&v->u->in, node);
+    gg__meta old = gg__infer_loosely(&v->u->in, node);
     if (old.sort != GG__TENSOR || !gg_node_is(gg__parent(assignment), "expression_statement")) return false;
     if (gg_node_is(assignment, "augmented_assignment")) return true;
     return gg_node_is(assignment, "assignment") && ts_node_is_null(gg__field(assignment, "type")) &&
-           ts_node_eq(gg__field(assignment, "left"), node) && gg__same_tensor(old, gg__infer(&v->u->in, right));
+           ts_node_eq(gg__field(assignment, "left"), node) && gg__same_tensor(old, gg__infer_loosely(&v->u->in, right));
 }
 
 /* Forgets the names that a statement binds, but for those of which the same holds wherever in it, however often it runs. */
@@ -249,7 +251,7 @@ static bool follow(gg__scalar_uses *u, TSNode statement) {
     relearn(u);
     if (!gg__visit(statement, gg__scalar_check_name, u)) return false;
     if (plain && simple)
-        gg__scalar_learn(u, gg__text(u->in.tree, left), gg__infer(&u->in, right));
+        gg__scalar_learn(u, gg__text(u->in.tree, left), gg__infer_loosely(&u->in, right));
     else
         gg__visit(statement, forget_bound, u);
     relearn(u);

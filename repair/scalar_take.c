@@ -42,7 +42,7 @@ static bool take(const gg_rule_input *in, bool approximate, TSNode *out_node, gg
     if (!gg__scalar_uses_init(&asked, in, dtype, e.widening)) return false;
     asked.approximate = approximate;
     asked.arena = arena;
-    if (!look(&asked, &e) || asked.approximated != approximate) return false;
+    if (!look(&asked, &e)) return false;
     if (!gg__scalar_uses_init(&settled, in, dtype, asked.widening)) return false;
     settled.settled = true;
     settled.approximate = approximate;
@@ -56,14 +56,15 @@ static bool take(const gg_rule_input *in, bool approximate, TSNode *out_node, gg
     return true;
 }
 
-bool gg__scalar_replace(const gg_rule_input *in, TSNode node, TSNode name, gg__scalar scalar, gg_str dtype,
-                        gg__widening *widening, gg_arena *arena, gg_edits *edits) {
+bool gg__scalar_replace(const gg_rule_input *in, bool approximate, TSNode node, TSNode name, gg__scalar scalar,
+                        gg_str dtype, gg__widening *widening, gg_arena *arena, gg_edits *edits) {
     bool named = !ts_node_is_null(name);
     *widening = GG__AS_IS;
     for (int round = 0; round < 2; round++) {
         gg__scalar_uses u;
         if (!gg__scalar_uses_init(&u, in, dtype, *widening)) return false;
         u.settled = round == 1;
+        u.approximate = approximate;
         u.taken = node;
         u.arena = arena;
         u.edits = round == 1 ? edits : NULL;
@@ -78,9 +79,9 @@ bool gg__scalar_replace(const gg_rule_input *in, TSNode node, TSNode name, gg__s
 bool gg__take_scalar(const gg_rule_input *in, bool approximate, TSNode *out_node, gg_arena *arena, gg_edits *edits) {
     static const char *const ids[] = {"GB0124", "GB0033", "GB0109"}; /* .item(), math.f(t), .tolist() of floats */
     if (!gg__has_id(in, ids, GG_COUNT(ids))) return false;
-    if (arena) return take(in, approximate, out_node, arena, edits);
     gg_arena *own = gg_arena_new(); /* the texts of edits that nobody asked for */
-    bool taken = take(in, approximate, out_node, own, NULL);
+    bool taken = !(approximate && take(in, false, out_node, own, NULL)) &&
+                 take(in, approximate, out_node, arena ? arena : own, edits);
     gg_arena_free(own);
     return taken;
 }

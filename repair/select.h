@@ -92,6 +92,11 @@ TSNode gg__divisor(const gg__select *s, const gg__arm *arm, TSNode node);
 /* Are all divisors in the expression made smoothly, as far as back as the function tells?  Where they are not wanted, their gradients are zero. */
 bool gg__divisors_are_smooth(const gg__select *s, const gg__arm *arm, TSNode node);
 
+/* ---- select_number.c ----------------------------------------------------------------------------------------------------------
+ * All of it, for the branch at the site: exact, or `approximate` where that is not (scalar.h).  With `edits`, adds them (texts in `arena`);
+ * both may be NULL. */
+bool gg__select_number(const gg_rule_input *in, bool approximate, TSNode *out_node, gg_arena *arena, gg_edits *edits);
+
 /* ---- arms.c ----------------------------------------------------------------------------------------------------------------- */
 /* Can the value be computed where it was not, and be selected? */
 bool gg__selectable(const gg__select *s, gg__meta value);

@@ -5,9 +5,10 @@ bool gg__broadcast(gg__sizes *out, gg__meta a, gg__meta b) {
     *out = (gg__sizes){.rank = a.rank > b.rank ? a.rank : b.rank};
     for (int32_t i = 1; i <= out->rank; i++) {
         int64_t x = i <= a.rank ? a.shape[a.rank - i] : 1, y = i <= b.rank ? b.shape[b.rank - i] : 1;
-        if (x != y && x != 1 && y != 1) return false;
-        if (x < 0 && y < 0) return false; /* two sizes that nobody knows */
-        out->items[out->rank - i] = x == 1 ? y : x;
+        bool fits = x == GG__FITTING || y == GG__FITTING;
+        if (x != y && x != 1 && y != 1 && !fits) return false;
+        if (x < 0 && y < 0 && !fits) return false; /* two sizes that nobody knows */
+        out->items[out->rank - i] = fits ? GG__FITTING : x == 1 ? y : x;
     }
     return true;
 }

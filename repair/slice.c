@@ -56,11 +56,38 @@ static bool keeps_its_names(const gg_tree *tree, TSNode loop) {
     return true;
 }
 
+static bool is_import_of(const gg_tree *tree, TSNode statement, gg_str name) {
+    return gg_node_is(statement, "import_statement") && gg__child_count(statement) == 1 &&
+           gg_node_is(gg__child(statement, 0), "dotted_name") &&
+           gg_str_equal(gg__text(tree, gg__child(statement, 0)), name);
+}
+
+/* Is the name used by this block, and by blocks that import it themselves? */
+static bool is_imported_here(TSNode node, void *data) {
+    const leak *l = data;
+    if (does_not_leak(node, data)) return true;
+    TSNode at = gg__statement(node);
+    while (!ts_node_is_null(at) && !is_import_of(l->tree, at, l->name)) at = ts_node_prev_named_sibling(at);
+    return !ts_node_is_null(at);
+}
+
+/* `import pdb` for a block alone: a module that has no part in what is computed. */
+static bool imports_for_itself(const gg_tree *tree, TSNode statement, TSNode block) {
+    static const char *const modules[] = {"pdb", "ipdb", "pudb", "pprint", "sys", "time", "traceback", "warnings"};
+    for (size_t i = 0; i < GG_COUNT(modules); i++) {
+        leak l = {tree, gg_str_from(modules[i]), block};
+        if (is_import_of(tree, statement, l.name)) return gg__visit(gg__function(statement), is_imported_here, &l);
+    }
+    return false;
+}
+
 static bool block_is_filled(const gg_rule_input *in, const gg__slice *slice, TSNode block) {
     uint32_t count = 0;
     for (uint32_t i = 0; i < gg__child_count(block); i++) {
         TSNode child = gg__child(block, i);
-        if (gg_node_is(child, "comment") || gg_node_is(child, "pass_statement")) continue;
+        if (gg_node_is(child, "comment") || gg_node_is(child, "pass_statement") ||
+            imports_for_itself(in->tree, child, block))
+            continue;
         if (!gg__slice_fills(in, slice, child)) return false;
         count++;
     }

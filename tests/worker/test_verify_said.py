@@ -146,3 +146,13 @@ def test_a_warning_that_points_to_its_caller_is_the_program_s(worker: Any, tmp_p
     said = "    warnings.warn('low', stacklevel=2)"
     check(worker, tmp_path, case(said, said, glued=False))
     check(worker, tmp_path, case(said, "    pass", "printed or logged"))
+
+
+def test_a_stop_in_the_debugger_may_move_to_another_line(worker: Any, tmp_path: Path) -> None:
+    check(
+        worker, tmp_path, case("    import pdb; pdb.set_trace()", "    import pdb\n\n    pdb.set_trace()", glued=False)
+    )
+
+
+def test_a_stop_in_the_debugger_may_not_be_lost(worker: Any, tmp_path: Path) -> None:
+    check(worker, tmp_path, case("    import pdb; pdb.set_trace()", "", "printed or logged"))

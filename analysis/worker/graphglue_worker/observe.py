@@ -11,6 +11,7 @@ import hashlib
 import io
 import logging
 import os
+import pdb
 import random
 import re
 import signal
@@ -148,11 +149,13 @@ _TRACER = os.path.join(os.path.dirname(torch.__file__), "_dynamo", "variables", 
 
 
 class _Effects(contextlib.AbstractContextManager["_Effects"]):
-    """Collects what is printed (by C code too), logged (outside torch) and warned (not by Dynamo) while it is active."""
+    """Collects what is printed (by C code too), logged (outside torch) and warned (not by Dynamo) while it is active.  A stop in Python's debugger
+    is noted, and the program goes on as when somebody types `continue`: the debugger would show line numbers, which an edit may move."""
 
     def __enter__(self) -> "_Effects":
         self.lines: list[str] = []
         self._saved = (sys.stdout, sys.stderr, logging.Logger.callHandlers, warnings.showwarning)
+        self._stop = pdb.Pdb.set_trace
         self._out, self._err = io.StringIO(), io.StringIO()
         forks.flush()
         self._descriptors, self._memory = [os.dup(1), os.dup(2)], forks.memory_file()
@@ -172,10 +175,12 @@ class _Effects(contextlib.AbstractContextManager["_Effects"]):
                 lines.append(f"{category.__name__} {message}")
 
         warnings.showwarning = show  # type: ignore[assignment]
+        pdb.Pdb.set_trace = lambda *_, **__: lines.append("stopped in the debugger")  # type: ignore[method-assign]
         return self
 
     def __exit__(self, *_: object) -> None:
         sys.stdout, sys.stderr, logging.Logger.callHandlers, warnings.showwarning = self._saved  # type: ignore[method-assign]
+        pdb.Pdb.set_trace = self._stop  # type: ignore[method-assign]
         forks.flush()  # what was written past them belongs to this call
         for target, saved in enumerate(self._descriptors, 1):
             os.dup2(saved, target)
