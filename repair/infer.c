@@ -168,8 +168,8 @@ static gg__meta infer(gg__inference *s, TSNode node) {
         gg_str op = gg__text(s->in->tree, gg__field(node, "operator"));
         gg__meta out = gg__arithmetic(op, a, b);
         bool power = s->loose && gg_str_is(op, "**") && b.sort == GG__SCALAR_INT && b.constant && b.value >= 0;
-        if (power && gg__is_number(a) && out.sort == GG__UNKNOWN) /* it may be too large */
-            return gg__any_number(a.sort == GG__SCALAR_FLOAT ? a.sort : GG__SCALAR_INT);
+        if (power && a.sort == GG__SCALAR_FLOAT && out.sort == GG__UNKNOWN) /* it may be too large */
+            return gg__any_number(a.sort);
         if (s->divides_safely && gg_str_is(op, "/") && out.sort == GG__TENSOR) out.smooth = a.smooth && b.smooth;
         return out;
     }

@@ -194,9 +194,18 @@ bool gg__scalar_takes(gg__scalar_uses *u, gg__meta other) {
     return !other.vague || lowered;
 }
 
+/* A half overflows, and makes zero of what is small, where a number beside it does not. */
+static bool fits_half(const gg__scalar *s) {
+    for (size_t i = 0; i < s->value_count; i++) {
+        double size = fabs(s->values[i]);
+        if (size != 0 && !(size >= 0x1p-14 && size <= gg__largest(GG_STR("torch.float16")))) return false;
+    }
+    return s->value_count > 0;
+}
+
 bool gg__scalar_meets(gg__scalar_uses *u, gg__scalar s, gg__meta other, char op) {
     if (other.sort != GG__TENSOR || !gg__scalar_takes(u, other)) return false;
-    if (other.rank == 0 && u->lowered) return false; /* it may be of another dtype than it seems */
+    if (u->lowered && (other.rank == 0 || !fits_half(&s))) return false; /* of another dtype than it seems */
     u->count++;
     if (!u->settled) return true;
     gg_str dtype = dtype_now(u);

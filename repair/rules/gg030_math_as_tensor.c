@@ -1,7 +1,7 @@
 /* GG030 math-as-tensor: math.log() and its like, and `s ** 0.5`, make Python numbers of a tensor's value, which a graph cannot do.
- * Offers: torch's own function on the 0-d tensor, in double precision as Python counts; the tensor where one that autocast lowers takes it.  Refuses: what GG003 refuses, functions that raise where
+ * Offers: torch's own function on the 0-d tensor, in double precision as Python counts.  Refuses: what GG003 refuses, functions that raise where
  * torch gives NaN or an infinity unless the argument is proven to lie where neither happens, and what GG003 can do exactly.
- * Safety: numeric (the last bit of a double may differ; a half takes it in by another rounding).  Page: docs/rules/GG030.md */
+ * Safety: numeric (the last bit of a double may differ).  Page: docs/rules/GG030.md */
 #include "repair/scalar.h"
 
 static bool check(const gg_rule_input *in, gg_rule_match *out) {
