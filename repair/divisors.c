@@ -1,5 +1,6 @@
 /* Divisors in arms that are not taken.  See select.h. */
 #include "repair/alias.h"
+#include "repair/scalar.h"
 #include "repair/select.h"
 
 enum { MAX_BACK = 16 };
@@ -20,9 +21,33 @@ typedef struct origin {
 
 static bool is_smooth_name(TSNode node, void *data);
 
+typedef struct given {
+    const gg_tree *tree;
+    gg_str name;
+    uint32_t until;
+} given;
+
+static bool is_bound_later(TSNode node, void *data) {
+    const given *g = data;
+    return !gg_node_is(node, "identifier") || ts_node_start_byte(node) >= g->until || !gg__is_binding(node) ||
+           !gg_str_equal(gg__text(g->tree, node), g->name);
+}
+
+/* Is the name what the caller gave, here?  It has no value before that is known. */
+static bool is_given(const gg_tree *tree, TSNode node, gg_str name) {
+    TSNode function = gg__function(node), body = gg__field(function, "body");
+    given g = {tree, name, ts_node_start_byte(node)};
+    for (TSNode at = node; !ts_node_is_null(at) && !ts_node_eq(at, body); at = gg__parent(at))
+        if (gg_node_is(at, "for_statement") || gg_node_is(at, "while_statement")) g.until = UINT32_MAX;
+    return gg_node_is(function, "function_definition") && gg__visit(body, is_bound_later, &g);
+}
+
 /* Each name's value, and what that is made of.  Integers and truths have no gradient, nor has what they are made of.  In front of the branch a divisor
  * stays what it is. */
 static bool is_smooth(const origin *o, TSNode value) {
+    gg__extraction e;
+    if (gg__match_extraction(o->s->in, value, &e))
+        return true; /* a number has no gradient, nor has the tensor in its place */
     bool in_front = ts_node_end_byte(value) <= ts_node_start_byte(o->s->statement);
     gg__meta m = in_front ? gg__infer(o->s->in, value) : gg__infer_in(o->s, o->arm, value);
     if (o->back >= MAX_BACK || m.sort == GG__UNKNOWN || !m.smooth) return false;
@@ -39,8 +64,7 @@ static bool is_smooth_name(TSNode node, void *data) {
     if (!gg__is_local(tree, node, name)) return true;
     TSNode value = gg__value_at(tree, node, name);
     if (!ts_node_is_null(value)) return is_smooth(o, value);
-    TSNode function = gg__function(node); /* given by the caller: it has no value before */
-    return gg_node_is(function, "function_definition") && !gg__binds(tree, gg__field(function, "body"), name);
+    return is_given(tree, node, name);
 }
 
 typedef struct search {

@@ -50,6 +50,7 @@ typedef struct gg__scalar_uses {
     uint32_t count; /* uses by which a tensor gets the number */
     gg__tracked tracked[GG__MAX_TRACKED];
     size_t tracked_count;
+    TSNode asked;    /* a condition, whose uses are looked at by somebody else; null for none */
     TSNode taken;    /* the expression that becomes the tensor, or the statement that assigns it */
     gg_arena *arena; /* for texts */
     gg_edits *edits; /* where the uses are rewritten; NULL when only looking */
@@ -127,6 +128,10 @@ bool gg__is_positive(const gg_rule_input *in, TSNode node); /* … and above it,
  * that they want and once with it; with `edits`, they are written. */
 bool gg__scalar_replace(const gg_rule_input *in, bool approximate, TSNode node, TSNode name, gg__scalar scalar,
                         gg_str dtype, gg__widening *widening, gg_arena *arena, gg_edits *edits);
+
+/* Can all uses of the name that `statement` binds take the tensor as it is handed on, but for those in the condition `asked`? */
+bool gg__scalar_stays(const gg_rule_input *in, TSNode statement, TSNode name, gg__scalar scalar, gg_str dtype,
+                      gg__widening widening, TSNode asked, gg_arena *arena);
 
 /* All of it, for the number at the site.  Exact; or `approximate`, where that is not: each refuses what the other can do.
  * With `edits`, adds them (texts in `arena`); both may be NULL. */

@@ -76,6 +76,22 @@ bool gg__scalar_replace(const gg_rule_input *in, bool approximate, TSNode node, 
     return true;
 }
 
+bool gg__scalar_stays(const gg_rule_input *in, TSNode statement, TSNode name, gg__scalar scalar, gg_str dtype,
+                      gg__widening widening, TSNode asked, gg_arena *arena) {
+    for (int round = 0; round < 2; round++) {
+        gg__scalar_uses u;
+        if (!gg__scalar_uses_init(&u, in, dtype, widening)) return false;
+        u.settled = round == 1;
+        u.taken = statement;
+        u.asked = asked;
+        u.arena = arena;
+        if (!gg__scalar_track(&u, name, ts_node_end_byte(statement), scalar, false) ||
+            !gg__scalar_follow(&u, statement) || u.widening != widening || u.rewrites)
+            return false;
+    }
+    return true;
+}
+
 bool gg__take_scalar(const gg_rule_input *in, bool approximate, TSNode *out_node, gg_arena *arena, gg_edits *edits) {
     static const char *const ids[] = {"GB0124", "GB0033", "GB0109"}; /* .item(), math.f(t), .tolist() of floats */
     if (!gg__has_id(in, ids, GG_COUNT(ids))) return false;

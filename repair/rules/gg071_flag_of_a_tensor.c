@@ -1,6 +1,6 @@
 /* GG071 flag-of-a-tensor: `flag = bool(t)`, `n = t.item()`, and a branch that asks for the flag, or compares the number.
  * Offers: the value stays a tensor, and the branch on it is mended as one on a tensor is (GG002, GG010, GG011, GG012, GG013).
- * Refuses: where the value is read elsewhere, where what the branch reads is bound between, and what those rules refuse.
+ * Refuses: where what else reads the value cannot take a tensor, where more than names is bound between, and what those rules refuse.
  * Safety: exact.  Page: docs/rules/GG071.md
  *
  * DESIGN  The site is the flag's; the rules are asked about the branch, with one fact more: what the flag is then. */
@@ -12,17 +12,14 @@ extern const gg_rule gg_rule_where, gg_rule_select, gg_rule_select_value, gg_rul
 static const gg_rule *const rules[] = {&gg_rule_where, &gg_rule_select, &gg_rule_select_value, &gg_rule_select_number,
                                        &gg_rule_select_return};
 
-enum { MAX_FACTS = 64 };
-
 typedef struct flag {
-    gg_rule_input in; /* at the branch, where the flag is a tensor */
-    gg_site site;
-    gg_break record;
-    gg_fact facts[MAX_FACTS + 1];
+    gg_rule_input in;     /* at the branch, where the flag is a tensor */
+    gg__scalar_uses then; /* for its facts */
     gg__extraction e;
     TSNode statement, branch; /* the flag's assignment; the statement that reads it */
     gg_str name, text, dtype; /* of the tensor that it is then */
-    bool used, elsewhere;
+    TSNode condition;         /* what asks */
+    bool used, taken, elsewhere;
 } flag;
 
 typedef struct flag_search {
@@ -42,8 +39,8 @@ static bool compares(const flag_search *search, TSNode comparison, TSNode node) 
     return m.sort == GG__SCALAR_INT && small && !gg_str_is(search->f->dtype, "torch.bool");
 }
 
-/* Is it only compared, or asked for its truth?  Counted with, True + True is 2, and a tensor's is True. */
-static bool is_asked(const flag_search *search, TSNode node) {
+/* Is it only compared, or asked for its truth, and by what?  Counted with, True + True is 2, and a tensor's is True. */
+static bool is_asked(const flag_search *search, TSNode node, TSNode *out_condition) {
     TSNode parent = gg__parent(node);
     if (gg_node_is(parent, "comparison_operator")) {
         if (!compares(search, parent, node)) return false;
@@ -55,12 +52,13 @@ static bool is_asked(const flag_search *search, TSNode node) {
         node = parent;
         parent = gg__parent(node);
     }
+    *out_condition = node;
     if (gg_node_is(parent, "conditional_expression")) return ts_node_eq(gg__child(parent, 1), node);
     return (gg_node_is(parent, "if_statement") || gg_node_is(parent, "elif_clause")) &&
            ts_node_eq(gg__field(parent, "condition"), node);
 }
 
-/* The flag is read once, in a statement of its own block. */
+/* The flag is asked for once, in a statement of its own block; what else reads it may take a tensor. */
 static bool find_use(TSNode node, void *data) {
     const flag_search *search = data;
     flag *f = search->f;
@@ -71,51 +69,31 @@ static bool find_use(TSNode node, void *data) {
         f->elsewhere = gg__watches_names(search->tree, node);
         return !f->elsewhere;
     }
-    f->elsewhere = f->used || !ts_node_eq(gg__parent(at), gg__parent(f->statement)) || gg__is_binding(node) ||
-                   ts_node_eq(at, f->statement) || !is_asked(search, node);
+    f->elsewhere = gg__is_binding(node) || ts_node_eq(at, f->statement);
+    TSNode condition;
+    bool asked = !f->used && ts_node_eq(gg__parent(at), gg__parent(f->statement)) && is_asked(search, node, &condition);
+    f->taken = f->taken || !asked;
+    if (!asked || f->elsewhere) return !f->elsewhere;
     f->used = true;
+    f->condition = condition;
     f->branch = at;
     f->in.span = gg_node_span(node);
-    return !f->elsewhere;
-}
-
-typedef struct between {
-    const gg_tree *tree;
-    TSNode statement;
-} between;
-
-static bool is_not_bound(TSNode node, void *data) {
-    const between *b = data;
-    return !gg_node_is(node, "identifier") || gg__is_member_name(node) ||
-           !gg__binds(b->tree, b->statement, gg__text(b->tree, node));
-}
-
-/* Is what the branch reads as the facts say, still?  Between are only names that get what is harmless to compute, and that it does not read. */
-static bool facts_hold(const gg_tree *tree, TSNode from, TSNode branch) {
-    for (TSNode at = ts_node_next_named_sibling(from); !ts_node_eq(at, branch); at = ts_node_next_named_sibling(at)) {
-        TSNode assignment = gg__assignment(at);
-        between b = {tree, at};
-        if (gg_node_is(at, "comment")) continue;
-        if (ts_node_is_null(assignment) || !gg__is_harmless(tree, gg__field(assignment, "right")) ||
-            !gg__visit(branch, is_not_bound, &b))
-            return false;
-    }
     return true;
 }
 
-static void learn(const gg_rule_input *in, flag *f) {
-    size_t count = 0;
-    for (size_t i = 0; i < in->site->first->fact_count; i++)
-        if (!gg_str_equal(in->site->first->facts[i].name, f->name)) f->facts[count++] = in->site->first->facts[i];
-    f->facts[count++] =
-        (gg_fact){.name = f->name, .kind = GG_VALUE_TENSOR, .dtype = f->dtype, .device = f->e.meta.device};
-    f->record = *in->site->first;
-    f->record.facts = f->facts;
-    f->record.fact_count = count;
-    f->site = *in->site;
-    f->site.id = GG_STR("GB0170");
-    f->site.first = &f->record;
-    f->in.site = &f->site;
+/* What holds at the branch.  Between are only names that get what is harmless to compute; nothing else stays as the capture saw it. */
+static bool learn(flag *f) {
+    for (TSNode at = ts_node_next_named_sibling(f->statement); !ts_node_eq(at, f->branch);
+         at = ts_node_next_named_sibling(at)) {
+        TSNode assignment = gg__assignment(at), right = gg__field(assignment, "right");
+        if (gg_node_is(at, "comment")) continue;
+        if (ts_node_is_null(assignment) || !gg__is_harmless(f->in.tree, right)) return false;
+        gg__scalar_learn(&f->then, gg__text(f->in.tree, gg__field(assignment, "left")), gg__infer(&f->then.in, right));
+    }
+    gg__scalar_learn(&f->then, f->name, (gg__meta){.sort = GG__TENSOR, .dtype = f->dtype, .device = f->e.meta.device});
+    f->then.site.id = GG_STR("GB0170");
+    f->in.site = &f->then.site;
+    return true;
 }
 
 /* What the value is as a tensor: a bool, or a number as wide as Python's.  Its text goes into the arena. */
@@ -133,14 +111,22 @@ static void read_tensor(const gg_rule_input *in, flag *f, gg_arena *arena) {
             gg_arena_printf(arena, "%.*s != 0", GG_STR_ARG(gg_node_is(value, "comparison_operator") ? operand : text));
 }
 
+/* Can all other readers take the number as a tensor, which has no gradient then? */
+static bool can_take(const gg_rule_input *in, flag *f, TSNode name, gg_arena *arena) {
+    gg__widening widening = f->e.scalar.sort == GG__SCALAR_INT ? GG__TO_LONG : GG__TO_DOUBLE;
+    bool wide = gg_str_equal(f->dtype, f->e.meta.dtype);
+    if (f->e.scalar.sort == GG__SCALAR_BOOL) return false;
+    f->text = gg__tensor_text(in, &f->e, wide ? GG__AS_IS : widening, false, arena);
+    return gg__scalar_stays(in, f->statement, name, f->e.scalar, f->e.meta.dtype, widening, f->condition, arena);
+}
+
 /* The texts go into the arena. */
 static const gg_rule *find(const gg_rule_input *in, flag *f, gg_arena *arena) {
     *f = (flag){.in = *in};
     TSNode call = gg_node_at(in->tree, in->span);
     while (!ts_node_is_null(call) && !gg_node_is(call, "call")) call = gg__parent(call);
-    if (!gg_str_is(in->site->id, "GB0124") || in->site->first == NULL || in->site->first->fact_count > MAX_FACTS ||
-        ts_node_is_null(call) || !gg__match_extraction(in, call, &f->e) || f->e.truncates ||
-        gg__has_comment(in->tree, gg_node_span(call)))
+    if (!gg_str_is(in->site->id, "GB0124") || in->site->first == NULL || ts_node_is_null(call) ||
+        !gg__match_extraction(in, call, &f->e) || f->e.truncates || gg__has_comment(in->tree, gg_node_span(call)))
         return NULL;
     f->statement = gg__statement(call);
     TSNode assignment = gg__assignment(f->statement), function = gg__function(f->statement);
@@ -153,8 +139,8 @@ static const gg_rule *find(const gg_rule_input *in, flag *f, gg_arena *arena) {
     if (!gg__visit(function, find_use, &search) || f->elsewhere || !f->used ||
         ts_node_start_byte(f->branch) < ts_node_start_byte(f->statement))
         return NULL;
-    if (!facts_hold(in->tree, f->statement, f->branch)) return NULL;
-    learn(in, f);
+    if (f->taken && !can_take(in, f, gg__field(assignment, "left"), arena)) return NULL;
+    if (!gg__scalar_uses_init(&f->then, in, f->dtype, GG__AS_IS) || !learn(f)) return NULL;
     gg_rule_match match;
     for (size_t i = 0; i < GG_COUNT(rules); i++)
         if (rules[i]->check(&f->in, &match)) return rules[i];
