@@ -36,8 +36,16 @@ bool gg__mentions(gg_str text, gg_str name) {
     return false;
 }
 
+/* Where a local name of the statement's function can be seen: in the outermost one around it. */
+static gg_str seen_from(const gg__select *s) {
+    gg_str all = gg_text_bytes(gg_tree_text(s->in->tree));
+    for (TSNode at = s->statement; !ts_node_is_null(at); at = gg__parent(at))
+        if (gg_node_is(at, "function_definition")) all = gg__text(s->in->tree, at);
+    return all;
+}
+
 gg_str gg__new_name(gg__select *s, const char *base) {
-    gg_str all = gg_text_bytes(gg_tree_text(s->in->tree)), name = gg_arena_str(s->arena, gg_str_from(base));
+    gg_str all = seen_from(s), name = gg_arena_str(s->arena, gg_str_from(base));
     for (unsigned number = 2;; number++) {
         bool taken = gg__mentions(all, name);
         for (size_t i = 0; i < s->made_count; i++) taken = taken || gg_str_equal(s->made[i], name);

@@ -68,3 +68,35 @@ def test_what_comes_to_light_is_no_fault(worker: Any, tmp_path: Path, before: st
 @pytest.mark.parametrize(("edit", "reason"), WRONG.values(), ids=WRONG.keys())
 def test_what_the_edit_brings_is(worker: Any, tmp_path: Path, edit: tuple[str, str], reason: str) -> None:
     check(worker, tmp_path, Case("cascade", *edit, reason, args="(torch.full((4,), 5.0),)"))
+
+
+SETTING = "torch._dynamo.config.capture_scalar_outputs = True\n\n\n"
+TWO_NUMBERS = (
+    "def f(x):\n    x = x * x.abs().sum().item()\n    if x.sum().item() > 0:\n        x = x + 1\n    return x\n"
+)
+TWO_LINES = TWO_NUMBERS.replace("    if x.sum().item() > 0", "    n = x.sum().item()\n    if n > 0")
+
+
+def test_a_break_that_is_another_on_its_line_is_not_new(worker: Any, tmp_path: Path) -> None:
+    check(worker, tmp_path, Case("line", TWO_NUMBERS, SETTING + TWO_NUMBERS, safety="config", glued=False))
+
+
+def test_a_break_that_is_another_on_another_line_is_new(worker: Any, tmp_path: Path) -> None:
+    check(worker, tmp_path, Case("lines", TWO_LINES, SETTING + TWO_LINES, "a new graph break appears", safety="config"))
+
+
+ALIKE = "import numpy as np\n\n\ndef g(x):\n    return x * torch.FloatTensor(np.hanning(4){more})\n\n\n"
+BOTH = "(torch.randn(4, 4),), {}\n    yield 'g', g, (torch.randn(4, 4),)"
+
+
+def test_what_cannot_be_compiled_either_way_is_not_in_the_way(worker: Any, tmp_path: Path) -> None:
+    before, after = both("def f(x):\n    <>\n    return x\n")
+    alike = ALIKE.format(more="")
+    check(worker, tmp_path, Case("alike", alike + before, alike + after, args=BOTH, glued=False))
+
+
+def test_what_cannot_be_compiled_any_more_is(worker: Any, tmp_path: Path) -> None:
+    before, after = both("def f(x):\n    <>\n    return x\n")
+    fine = ALIKE.format(more=".astype(np.float32)")
+    case = Case("worse", fine + before, ALIKE.format(more="") + after, "the edited code", args=BOTH, glued=False)
+    check(worker, tmp_path, case)

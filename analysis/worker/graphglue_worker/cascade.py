@@ -1,8 +1,10 @@
 """Which graph breaks of the edited code are new, and which only come to light.
 
-A break is known by its id and its place in the original text.  Behind a break that makes a function run without Dynamo, as a whole or from there
-on, no break in that function is met.  When it is gone, those behind it are: they are no fault of the edit, as long as
-neither they nor a call that leads to them lie on a line that it wrote.
+A break is known by its id and its place in the original text.  One with another id, on a line that the edit did not write and where
+one is gone, is that one: Dynamo got further in the same line, as with a setting.
+
+Behind a break that makes a function run without Dynamo, as a whole or from there on, no break in that function is met.  When it is gone,
+those behind it are: they are no fault of the edit, as long as neither they nor a call that leads to them lie on a line that it wrote.
 """
 
 from __future__ import annotations
@@ -73,6 +75,7 @@ def of(a: dict[str, Any], b: dict[str, Any], lines: Lines) -> Cascade:
     stays = _rewritten(a["breaks"], b["breaks"], lines)
     gone = [r for r in a["breaks"] if _place(r, None) not in after and _kind(r) not in stays]
     hidden = [part for part in map(_hidden, gone) if part]
+    instead = Counter(_where(r, None) for r in gone)
     found = Cascade(uncovered=bool(hidden))
     for record in b["breaks"]:
         place = _place(record, lines)
@@ -83,6 +86,8 @@ def of(a: dict[str, Any], b: dict[str, Any], lines: Lines) -> Cascade:
                 found.to_light += 1
         elif place[2] < 0 and stays[_kind(record)] > 0:
             stays[_kind(record)] -= 1
+        elif instead[_where(record, lines)] > 0:
+            instead[_where(record, lines)] -= 1
         elif excused and not any(_written(record, lines)):
             found.to_light += 1
         else:
@@ -105,6 +110,11 @@ def _place(record: Record, lines: Lines | None) -> Place:
         before = lines.before(file, line)
         line = -line if before is None else before
     return record["id"], file, line
+
+
+def _where(record: Record, lines: Lines | None) -> tuple[str, int, bool]:
+    """Its place, and whether its function runs without Dynamo."""
+    return *_place(record, lines)[1:], record["eager"] is not None
 
 
 def _kind(record: Record) -> tuple[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,7 @@ COMPARED = (
     "exceptions",
 )
 SLOWER_TIMES, SLOWER_S = 10, 0.5  # than the original, a call of code that the user did not write
+_LINE = re.compile(r"\bline \d+")
 _QUIET = {"effects", "opaque"}  # what is said under the compiler, and which exception, is waived
 Found = tuple[str, str]  # words, and what it makes of the outputs: "close", "different" or "error"
 
@@ -257,6 +259,8 @@ class _Comparison:
         if x.error or y.error:
             same_type = bool(x.error and y.error and y.error[0] in (x.error[0], was and was.error and was.error[0]))
             same_type = same_type or (self.compiled and _is_assert(x.error, y.error))
+            if self.compiled and was and _fail_alike(was.error, y.error):  # the compiler cannot do either
+                return []
             if not (same_type and (self.compiled or x.error == y.error) or self.quiet and x.error and y.error):
                 said = [e and f"{e[0]}: {e[1].strip()[:120]}" for e in (x.error, y.error)]
                 return [(f"the original {_raises(said[0])}, the edited code {_raises(said[1])}", "error")]
@@ -286,6 +290,13 @@ class _Comparison:
             if p != q and known and not (was and was.held.get(name) == q):
                 found.append((f"{name} after the call differs", "different"))
         return found
+
+
+def _fail_alike(was: tuple[str, str] | None, error: tuple[str, str] | None) -> bool:
+    """Are both the same exception, but for the lines it tells of?"""
+    if not was or not error:
+        return False
+    return was[0] == error[0] and _LINE.sub("", was[1]) == _LINE.sub("", error[1])
 
 
 def _is_assert(was: tuple[str, str] | None, error: tuple[str, str] | None) -> bool:
