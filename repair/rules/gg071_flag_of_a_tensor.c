@@ -19,6 +19,7 @@ typedef struct flag {
     TSNode statement, branch; /* the flag's assignment; the statement that reads it */
     gg_str name, text, dtype; /* of the tensor that it is then */
     TSNode condition;         /* what asks */
+    uint32_t asks;            /* times it does */
     bool used, taken, elsewhere;
 } flag;
 
@@ -81,6 +82,13 @@ static bool find_use(TSNode node, void *data) {
     return true;
 }
 
+static bool count_reads(TSNode node, void *data) {
+    const flag_search *search = data;
+    search->f->asks += gg_node_is(node, "identifier") && !gg__is_member_name(node) &&
+                       gg_str_equal(gg__text(search->tree, node), search->f->name);
+    return true;
+}
+
 /* What holds at the branch.  Between are only names that get what is harmless to compute; nothing else stays as the capture saw it. */
 static bool learn(flag *f) {
     for (TSNode at = ts_node_next_named_sibling(f->statement); !ts_node_eq(at, f->branch);
@@ -139,6 +147,8 @@ static const gg_rule *find(const gg_rule_input *in, flag *f, gg_arena *arena) {
     if (!gg__visit(function, find_use, &search) || f->elsewhere || !f->used ||
         ts_node_start_byte(f->branch) < ts_node_start_byte(f->statement))
         return NULL;
+    gg__visit(f->condition, count_reads, &search);
+    if (f->asks != 1) return NULL;
     if (f->taken && !can_take(in, f, gg__field(assignment, "left"), arena)) return NULL;
     if (!gg__scalar_uses_init(&f->then, in, f->dtype, GG__AS_IS) || !learn(f)) return NULL;
     gg_rule_match match;
