@@ -245,8 +245,28 @@ class Grammar:
         name = self.fresh()
         source = self.pick(f"{a}.sum()", f"{a}.max()", "s", "n.sum()", "m.sum()", f"{a}[0, 0]", "h.sum()")
         taken = self.pick(f"{source}.item()", f"float({source})", f"int({source})", f"{source}.item() * 2 + 1")
+        if self.rng.random() < 0.4:
+            return [f"{name} = {taken}", *self.asked(name)]
         self.bind(result := self.fresh())
         return [f"{name} = {taken}", f"{result} = {self.pick(*self.names[:2])} {self.pick('*', '+', '-', '/')} {name}"]
+
+    def asked(self, number: str) -> list[str]:
+        """A branch that asks for a number, which tensors take as well."""
+        target = self.pick(*self.names)
+        tests = (
+            f"{number} > 0",
+            f"{number} > 1.5",
+            f"{number} == 0",
+            f"not {number}",
+            f"{number} and {number} * 0.7 > 2.1",
+        )
+        lines = [f"{target} = {self.value()}"] if self.rng.random() < 0.3 else []
+        lines += [f"if {self.pick(*tests)}:", f"    {target} = {target} {self.pick('*', '+', '-', '/')} {number}"]
+        if self.rng.random() < 0.3:
+            lines += ["else:", f"    {target} = {self.value()}"]
+        if self.rng.random() < 0.3:
+            lines.append(f"{target} = {target} * {number}")
+        return lines
 
     def mask(self, a: str) -> list[str]:
         condition = self.pick("m", f"{a} > 0", f"{a}.isnan()", "n > 1")
