@@ -21,25 +21,17 @@ typedef struct origin {
 
 static bool is_smooth_name(TSNode node, void *data);
 
-typedef struct given {
-    const gg_tree *tree;
-    gg_str name;
-    uint32_t until;
-} given;
-
-static bool is_bound_later(TSNode node, void *data) {
-    const given *g = data;
-    return !gg_node_is(node, "identifier") || ts_node_start_byte(node) >= g->until || !gg__is_binding(node) ||
-           !gg_str_equal(gg__text(g->tree, node), g->name);
-}
-
 /* Is the name what the caller gave, here?  It has no value before that is known. */
 static bool is_given(const gg_tree *tree, TSNode node, gg_str name) {
     TSNode function = gg__function(node), body = gg__field(function, "body");
-    given g = {tree, name, ts_node_start_byte(node)};
-    for (TSNode at = node; !ts_node_is_null(at) && !ts_node_eq(at, body); at = gg__parent(at))
-        if (gg_node_is(at, "for_statement") || gg_node_is(at, "while_statement")) g.until = UINT32_MAX;
-    return gg_node_is(function, "function_definition") && gg__visit(body, is_bound_later, &g);
+    if (!gg_node_is(function, "function_definition")) return false;
+    for (TSNode at = node; !ts_node_is_null(at) && !ts_node_eq(at, body); at = gg__parent(at)) {
+        if (gg_node_is(at, "for_statement") || gg_node_is(at, "while_statement")) return !gg__binds(tree, body, name);
+        for (TSNode before = ts_node_prev_named_sibling(at); !ts_node_is_null(before);
+             before = ts_node_prev_named_sibling(before))
+            if (gg__binds(tree, before, name)) return false;
+    }
+    return true;
 }
 
 /* Each name's value, and what that is made of.  Integers and truths have no gradient, nor has what they are made of.  In front of the branch a divisor

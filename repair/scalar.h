@@ -124,14 +124,20 @@ bool gg__facts_on_cpu(const gg_rule_input *in);
 bool gg__is_natural(const gg_rule_input *in, TSNode node);
 bool gg__is_positive(const gg_rule_input *in, TSNode node); /* … and above it, or NaN */
 
-/* All uses of an expression's number, or of the name that the statement `node` binds it to (null: an expression), once to ask for the precision
- * that they want and once with it; with `edits`, they are written. */
-bool gg__scalar_replace(const gg_rule_input *in, bool approximate, TSNode node, TSNode name, gg__scalar scalar,
-                        gg_str dtype, gg__widening *widening, gg_arena *arena, gg_edits *edits);
+/* A number whose place a tensor is to take. */
+typedef struct gg__replacement {
+    TSNode node;  /* the expression, or the statement that binds it to `name` */
+    TSNode name;  /* null: an expression */
+    TSNode asked; /* a condition, whose uses are looked at by somebody else; null for none */
+    gg__scalar scalar;
+    gg_str dtype;          /* of the tensor */
+    gg__widening widening; /* that it has in any case; on return, that its uses want, too */
+    bool approximate;      /* see gg__scalar_uses */
+    bool rewrites;         /* on return: a use is written in another way */
+} gg__replacement;
 
-/* Can all uses of the name that `statement` binds take the tensor as it is handed on, but for those in the condition `asked`? */
-bool gg__scalar_stays(const gg_rule_input *in, TSNode statement, TSNode name, gg__scalar scalar, gg_str dtype,
-                      gg__widening widening, TSNode asked, gg_arena *arena);
+/* All its uses, once to ask for the precision that they want and once with it; with `edits`, they are written. */
+bool gg__scalar_replace(const gg_rule_input *in, gg__replacement *r, gg_arena *arena, gg_edits *edits);
 
 /* All of it, for the number at the site.  Exact; or `approximate`, where that is not: each refuses what the other can do.
  * With `edits`, adds them (texts in `arena`); both may be NULL. */

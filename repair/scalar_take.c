@@ -56,38 +56,22 @@ static bool take(const gg_rule_input *in, bool approximate, TSNode *out_node, gg
     return true;
 }
 
-bool gg__scalar_replace(const gg_rule_input *in, bool approximate, TSNode node, TSNode name, gg__scalar scalar,
-                        gg_str dtype, gg__widening *widening, gg_arena *arena, gg_edits *edits) {
-    bool named = !ts_node_is_null(name);
-    *widening = GG__AS_IS;
+bool gg__scalar_replace(const gg_rule_input *in, gg__replacement *r, gg_arena *arena, gg_edits *edits) {
+    bool named = !ts_node_is_null(r->name);
     for (int round = 0; round < 2; round++) {
         gg__scalar_uses u;
-        if (!gg__scalar_uses_init(&u, in, dtype, *widening)) return false;
+        if (!gg__scalar_uses_init(&u, in, r->dtype, r->widening)) return false;
         u.settled = round == 1;
-        u.approximate = approximate;
-        u.taken = node;
+        u.approximate = r->approximate;
+        u.taken = r->node;
+        u.asked = r->asked;
         u.arena = arena;
         u.edits = round == 1 ? edits : NULL;
-        bool used = named ? gg__scalar_track(&u, name, ts_node_end_byte(node), scalar, false)
-                          : gg__scalar_use(&u, node, scalar);
-        if (!used || !gg__scalar_follow(&u, named ? node : gg__statement(node))) return false;
-        *widening = u.widening;
-    }
-    return true;
-}
-
-bool gg__scalar_stays(const gg_rule_input *in, TSNode statement, TSNode name, gg__scalar scalar, gg_str dtype,
-                      gg__widening widening, TSNode asked, gg_arena *arena) {
-    for (int round = 0; round < 2; round++) {
-        gg__scalar_uses u;
-        if (!gg__scalar_uses_init(&u, in, dtype, widening)) return false;
-        u.settled = round == 1;
-        u.taken = statement;
-        u.asked = asked;
-        u.arena = arena;
-        if (!gg__scalar_track(&u, name, ts_node_end_byte(statement), scalar, false) ||
-            !gg__scalar_follow(&u, statement) || u.widening != widening || u.rewrites)
-            return false;
+        bool used = named ? gg__scalar_track(&u, r->name, ts_node_end_byte(r->node), r->scalar, false)
+                          : gg__scalar_use(&u, r->node, r->scalar);
+        if (!used || !gg__scalar_follow(&u, named ? r->node : gg__statement(r->node))) return false;
+        r->widening = u.widening;
+        r->rewrites = u.rewrites;
     }
     return true;
 }

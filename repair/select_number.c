@@ -59,10 +59,9 @@ static bool build(const gg_rule_input *in, bool approximate, gg_arena *arena, gg
     gg__meta a = gg__infer(in, c.yes), b = gg__infer(in, c.no);
     bool known = a.sort == b.sort && (a.sort == GG__SCALAR_FLOAT || a.sort == GG__SCALAR_INT);
     if (!known || !is_single(a) || !is_single(b) || !gg__can_name(in->tree, c.node, "torch")) return false;
-    gg_str dtype = a.sort == GG__SCALAR_INT ? GG_STR("torch.int64") : GG_STR("torch.float32");
-    gg__widening widening;
-    if (!gg__scalar_replace(in, approximate, c.node, c.name, scalar_of(a, b), dtype, &widening, arena, edits))
-        return false;
+    gg__replacement r = {.node = c.node, .name = c.name, .scalar = scalar_of(a, b), .approximate = approximate};
+    r.dtype = a.sort == GG__SCALAR_INT ? GG_STR("torch.int64") : GG_STR("torch.float32");
+    if (!gg__scalar_replace(in, &r, arena, edits)) return false;
     gg__select s;
     gg__test test;
     gg__select_init(&s, in, c.node, arena);
@@ -72,7 +71,7 @@ static bool build(const gg_rule_input *in, bool approximate, gg_arena *arena, gg
                                 gg__text(in->tree, gg__strip_parentheses(c.no)));
         gg_str name = ts_node_is_null(c.name) ? GG_STR_NULL : gg__text(in->tree, c.name);
         *out = gg_arena_printf(arena, "%.*s%s%.*s%s", GG_STR_ARG(name), name.len ? " = " : "", GG_STR_ARG(text),
-                               widening == GG__TO_DOUBLE ? ".double()" : "");
+                               r.widening == GG__TO_DOUBLE ? ".double()" : "");
     }
     gg__select_clear(&s);
     return tested;

@@ -74,11 +74,9 @@ static bool is_imported_here(TSNode node, void *data) {
 /* `import pdb` for a block alone: a module that has no part in what is computed. */
 static bool imports_for_itself(const gg_tree *tree, TSNode statement, TSNode block) {
     static const char *const modules[] = {"pdb", "ipdb", "pudb", "pprint", "sys", "time", "traceback", "warnings"};
-    for (size_t i = 0; i < GG_COUNT(modules); i++) {
-        leak l = {tree, gg_str_from(modules[i]), block};
-        if (is_import_of(tree, statement, l.name)) return gg__visit(gg__function(statement), is_imported_here, &l);
-    }
-    return false;
+    leak l = {tree, gg__text(tree, gg__child(statement, 0)), block};
+    return is_import_of(tree, statement, l.name) && gg__is_one_of(l.name, modules, GG_COUNT(modules)) &&
+           gg__visit(gg__function(statement), is_imported_here, &l);
 }
 
 static bool block_is_filled(const gg_rule_input *in, const gg__slice *slice, TSNode block) {

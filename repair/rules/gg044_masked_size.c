@@ -10,7 +10,10 @@ static bool take(const gg_rule_input *in, const gg__sized *s, gg__widening *wide
                  gg_edits *edits) {
     gg__scalar scalar = {.sort = GG__SCALAR_INT, .magnitude = GG__MOST_ELEMENTS, .natural = true};
     if (s->columns > 1) scalar.magnitude *= s->columns;
-    return gg__scalar_replace(in, false, s->asked, (TSNode){0}, scalar, GG_STR("torch.int64"), widening, arena, edits);
+    gg__replacement r = {.node = s->asked, .scalar = scalar, .dtype = GG_STR("torch.int64")};
+    bool taken = gg__scalar_replace(in, &r, arena, edits);
+    *widening = r.widening;
+    return taken;
 }
 
 static bool find(const gg_rule_input *in, gg__sized *out) {

@@ -125,7 +125,10 @@ static bool can_take(const gg_rule_input *in, flag *f, TSNode name, gg_arena *ar
     bool wide = gg_str_equal(f->dtype, f->e.meta.dtype);
     if (f->e.scalar.sort == GG__SCALAR_BOOL) return false;
     f->text = gg__tensor_text(in, &f->e, wide ? GG__AS_IS : widening, false, arena);
-    return gg__scalar_stays(in, f->statement, name, f->e.scalar, f->e.meta.dtype, widening, f->condition, arena);
+    gg__replacement r = {.node = f->statement, .name = name, .asked = f->condition, .scalar = f->e.scalar};
+    r.dtype = f->e.meta.dtype;
+    r.widening = widening;
+    return gg__scalar_replace(in, &r, arena, NULL) && r.widening == widening && !r.rewrites;
 }
 
 /* The texts go into the arena. */

@@ -75,7 +75,7 @@ def of(a: dict[str, Any], b: dict[str, Any], lines: Lines) -> Cascade:
     stays = _rewritten(a["breaks"], b["breaks"], lines)
     gone = [r for r in a["breaks"] if _place(r, None) not in after and _kind(r) not in stays]
     hidden = [part for part in map(_hidden, gone) if part]
-    instead = Counter(_where(r, None) for r in gone)
+    instead = Counter(_where(r, _place(r, None)) for r in gone)
     found = Cascade(uncovered=bool(hidden))
     for record in b["breaks"]:
         place = _place(record, lines)
@@ -86,8 +86,8 @@ def of(a: dict[str, Any], b: dict[str, Any], lines: Lines) -> Cascade:
                 found.to_light += 1
         elif place[2] < 0 and stays[_kind(record)] > 0:
             stays[_kind(record)] -= 1
-        elif instead[_where(record, lines)] > 0:
-            instead[_where(record, lines)] -= 1
+        elif instead[_where(record, place)] > 0:
+            instead[_where(record, place)] -= 1
         elif excused and not any(_written(record, lines)):
             found.to_light += 1
         else:
@@ -112,9 +112,9 @@ def _place(record: Record, lines: Lines | None) -> Place:
     return record["id"], file, line
 
 
-def _where(record: Record, lines: Lines | None) -> tuple[str, int, bool]:
-    """Its place, and whether its function runs without Dynamo."""
-    return *_place(record, lines)[1:], record["eager"] is not None
+def _where(record: Record, place: Place) -> tuple[str, int, bool]:
+    """A place whatever the id, and whether its function runs without Dynamo."""
+    return *place[1:], record["eager"] is not None
 
 
 def _kind(record: Record) -> tuple[str, str]:

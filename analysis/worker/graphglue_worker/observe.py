@@ -154,8 +154,7 @@ class _Effects(contextlib.AbstractContextManager["_Effects"]):
 
     def __enter__(self) -> "_Effects":
         self.lines: list[str] = []
-        self._saved = (sys.stdout, sys.stderr, logging.Logger.callHandlers, warnings.showwarning)
-        self._stop = pdb.Pdb.set_trace
+        self._saved = (sys.stdout, sys.stderr, logging.Logger.callHandlers, warnings.showwarning, pdb.Pdb.set_trace)
         self._out, self._err = io.StringIO(), io.StringIO()
         forks.flush()
         self._descriptors, self._memory = [os.dup(1), os.dup(2)], forks.memory_file()
@@ -179,8 +178,7 @@ class _Effects(contextlib.AbstractContextManager["_Effects"]):
         return self
 
     def __exit__(self, *_: object) -> None:
-        sys.stdout, sys.stderr, logging.Logger.callHandlers, warnings.showwarning = self._saved  # type: ignore[method-assign]
-        pdb.Pdb.set_trace = self._stop  # type: ignore[method-assign]
+        sys.stdout, sys.stderr, logging.Logger.callHandlers, warnings.showwarning, pdb.Pdb.set_trace = self._saved  # type: ignore[method-assign]
         forks.flush()  # what was written past them belongs to this call
         for target, saved in enumerate(self._descriptors, 1):
             os.dup2(saved, target)
