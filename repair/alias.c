@@ -259,7 +259,7 @@ static bool makes_none(TSNode node, void *data) {
 static bool callers_see(const gg_rule_input *in, TSNode function, uint32_t depth) {
     gg_site nowhere = *in->site;
     nowhere.first = NULL; /* facts are those of the break's own function */
-    gg_rule_input blind = {in->tree, &nowhere, in->span};
+    gg_rule_input blind = {.tree = in->tree, .site = &nowhere, .span = in->span};
     if (!gg_node_is(function, "function_definition")) return false;
     if (depth == MAX_CALLERS) return true;
     callers c = {&blind, function, gg__text(in->tree, gg__field(function, "name")), GG_STR_NULL, depth};

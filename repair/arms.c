@@ -1,4 +1,5 @@
 /* Arms of branches as values.  See select.h. */
+#include "repair/hindrance.h"
 #include "repair/infer.h"
 #include "repair/select.h"
 
@@ -116,9 +117,10 @@ static bool assign(gg__select *s, gg__arm *arm, gg_str name, TSNode right) {
     gg__meta m = gg__infer_in(s, arm, right);
     gg_str target = gg_str_is(name, RETURNED) ? GG_STR_NULL : name;
     bool number = gg__is_number(m);
-    if (!number && !gg__selectable(s, m)) return false;
+    if (!number && !gg__selectable(s, m)) return gg__unselectable(s, arm, right);
     if (s->divides_safely && !gg__divisors_are_smooth(s, arm, right)) return false;
-    if (!number && !m.fresh && gg__alias_shows(s->in, s->statement, right, target)) return false;
+    if (!number && !m.fresh && gg__alias_shows(s->in, s->statement, right, target))
+        return gg__hinder(s->in, right, "other code may hold this tensor, and a selection is a new one");
     right = gg__strip_parentheses(right);
     s->copies = s->copies || (!number && !m.fresh && gg__is_copy(s->in, s->statement, right, target));
     gg__binding out = {.name = name, .meta = m, .from = right};
@@ -131,7 +133,8 @@ static bool assign(gg__select *s, gg__arm *arm, gg_str name, TSNode right) {
 static bool augment(gg__select *s, gg__arm *arm, TSNode node) {
     TSNode left = gg__field(node, "left"), right = gg__field(node, "right");
     gg_str op = gg__text(s->in->tree, gg__field(node, "operator")), name = gg__text(s->in->tree, left);
-    if (!gg_node_is(left, "identifier") || op.len < 2) return false;
+    if (!gg_node_is(left, "identifier") || op.len < 2)
+        return gg__hinder(s->in, node, "stores to what is no name, which only one way may do");
     if (s->divides_safely && !gg__divisors_are_smooth(s, arm, right)) return false;
     op = gg_str_slice(op, 0, op.len - 1);
     gg__meta old = gg__infer_in(s, arm, left), m = gg__arithmetic(op, old, gg__infer_in(s, arm, right));
@@ -140,7 +143,11 @@ static bool augment(gg__select *s, gg__arm *arm, TSNode node) {
         fresh = fresh && (arm->items[i].meta.fresh || gg__is_number(arm->items[i].meta));
     m.layout = old.layout;
     bool own = fresh && (find(arm, name) || gg__owns(s->in, s->statement, name));
-    if (!number && (!own || !gg__same_tensor(old, m) || !gg__selectable(s, m))) return false;
+    if (!number && !own)
+        return gg__hinder(s->in, node, "changes `%.*s` in place, which other code may hold", GG_STR_ARG(name));
+    if (!number && m.sort == GG__TENSOR && !gg__same_tensor(old, m))
+        return gg__hinder(s->in, node, "makes `%.*s` one of another dtype or shape", GG_STR_ARG(name));
+    if (!number && !gg__selectable(s, m)) return gg__unselectable(s, arm, right);
     gg__binding out = {.name = name, .meta = m, .pending = true};
     uint64_t more;
     gg_str a = gg__text_reading(s, arm, left, &out.reads), b = gg__text_reading(s, arm, right, &more);
@@ -178,7 +185,7 @@ static bool run_block(gg__select *s, gg__arm *arm, TSNode block, TSNode fallback
             if (!select_chain(s, arm, statement, NULL, 0, behind, depth + 1)) return false;
             over = find(arm, GG_STR(RETURNED)) != NULL;
         } else {
-            return false;
+            return gg__hinder(s->in, statement, "runs on one way only, and is no assignment to a name and no return");
         }
     }
     return true;
@@ -220,19 +227,35 @@ static bool is_no_sample(TSNode node, void *data) {
     return false;
 }
 
+static bool is_wanted(const gg__select *s, gg_str name) {
+    return gg_str_is(name, RETURNED) || gg__is_live(s, name);
+}
+
+/* The name has no value that a selection could give; why is told where somebody reads it. */
+static bool lose(const gg__select *s, gg__arm *arm, gg_str name, const char *why) {
+    gg__binding lost = {.name = name};
+    if (why && is_wanted(s, name)) gg__hinder(s->in, s->statement, "`%.*s` %s", GG_STR_ARG(name), why);
+    return bind(arm, lost);
+}
+
 static bool merge(gg__select *s, gg__arm *arm, gg__test *test, TSNode node, gg__arm *yes, gg__arm *no, gg_str name) {
     sample_search search = {.tree = s->in->tree, .name = name};
     gg__visit(node, is_no_sample, &search);
-    gg__binding a, b, lost = {.name = name};
+    gg__binding a, b;
     if (!value_in(s, yes, arm, name, search.found, &a) || !value_in(s, no, arm, name, search.found, &b))
-        return bind(arm, lost);
+        return lose(s, arm, name, "has no known value of its own on both ways");
     if (gg_str_equal(a.text, b.text) && a.meta.sort != GG__UNKNOWN) return bind(arm, a);
-    if (!gg__same_tensor(a.meta, b.meta) || !gg__selectable(s, a.meta) || !gg__selectable(s, b.meta))
-        return bind(arm, lost);
+    if (!gg__same_tensor(a.meta, b.meta)) {
+        if (is_wanted(s, name)) gg__hinder_unlike(s->in, s->statement, name, a.meta, b.meta);
+        return lose(s, arm, name, NULL);
+    }
+    if (!gg__selectable(s, a.meta) || !gg__selectable(s, b.meta))
+        return lose(s, arm, name, "or its gradient may be infinite or NaN where it is not wanted");
     if (!(a.reads & b.reads) && (s->unseen || gg__sizes_may_differ(s->in, s->statement, a.meta)))
-        return bind(arm, lost);
+        return lose(s, arm, name, "may have other sizes on the other way with other inputs");
     bool others = !a.meta.fresh && !b.meta.fresh && !ts_node_is_null(a.from) && !ts_node_is_null(b.from);
-    if (others && gg__may_be_one(s->in, s->statement, a.from, b.from)) return bind(arm, lost);
+    if (others && gg__may_be_one(s->in, s->statement, a.from, b.from))
+        return lose(s, arm, name, "may be one tensor on both ways, and a selection is a new one");
     gg__binding out = {.name = name, .text = gg__where(s, *test, a.text, b.text), .meta = a.meta, .pending = true};
     out.meta.linear = a.meta.linear && b.meta.linear;
     out.meta.fresh = true;

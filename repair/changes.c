@@ -102,7 +102,7 @@ static bool is_gentle_definition(TSNode definition, void *data) {
     gentleness *g = data;
     gg_site nowhere = *g->caller->in->site;
     nowhere.first = NULL; /* facts are the caller's */
-    gg_rule_input in = {g->caller->in->tree, &nowhere, g->caller->in->span};
+    gg_rule_input in = {.tree = g->caller->in->tree, .site = &nowhere, .span = g->caller->in->span};
     changes inner = {&in, gg__field(definition, "body"), 0, g->caller->depth + 1, stop, NULL};
     g->count++;
     return inner.depth < MAX_DEPTH && gg__visit(inner.scope, keeps_nothing, NULL) && scan(&inner);

@@ -165,7 +165,7 @@ static const gg_site *choose_site(gg_fix *fix, bool again) {
     }
     if (chosen == SIZE_MAX) return NULL;
     const gg_site *site = &fix->sites.items[chosen];
-    gg_rule_input in = {gg__fix_find_file(fix, site->file)->tree, site, site->span};
+    gg_rule_input in = {.tree = gg__fix_find_file(fix, site->file)->tree, .site = site, .span = site->span};
     size_t offered = gg_repair_offers(&in, fix->max_safety, fix->offers, GG_FIX_OFFERS);
     fix->offer_count = 0;
     fix->site_is_deliberate = false;
@@ -239,7 +239,7 @@ static const gg_fix_repair *refused_before(const gg_fix *fix, const gg_text *bas
 /* The next rule's edits for the site, as a repair to be judged; false when the rule did not apply after all. */
 static bool prepare(gg_fix *fix, const gg_site *site, const gg_rule *rule, bool *out_copies) {
     const gg__fix_file *f = gg__fix_find_file(fix, site->file);
-    gg_rule_input in = {f->tree, site, site->span};
+    gg_rule_input in = {.tree = f->tree, .site = site, .span = site->span};
     gg_edits edits = {0};
     gg_error err = {0};
     bool ready = gg_repair_edits(rule, &in, fix->arena, &edits, &err) == 0;

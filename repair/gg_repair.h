@@ -53,10 +53,13 @@ gg_str gg_line_with_end(const gg_text *text, uint32_t line);
 void gg_edits_between(gg_edits *out, const gg_text *before, const gg_text *after);
 
 /* ---- rules: one file in repair/rules/, one row in rules.def ------------------------------------------------------------ */
+typedef struct gg_hindrance gg_hindrance;
+
 typedef struct gg_rule_input {
-    const gg_tree *tree; /* of the file the site lies in, as it is now */
-    const gg_site *site; /* id, span, facts (site->first) */
-    gg_span span;        /* where the site is in `tree` now */
+    const gg_tree *tree;     /* of the file the site lies in, as it is now */
+    const gg_site *site;     /* id, span, facts (site->first) */
+    gg_span span;            /* where the site is in `tree` now */
+    gg_hindrance *hindrance; /* where a rule made for such a break says why it does not apply; NULL: nobody asks */
 } gg_rule_input;
 
 typedef struct gg_rule_match {
@@ -81,6 +84,17 @@ gg_str gg_rule_page(const gg_rule *rule); /* its page docs/rules/<code>.md, Mark
 
 /* The rules whose check passes, in order; at most max.  Returns how many. */
 size_t gg_repair_offers(const gg_rule_input *in, gg_safety max_safety, const gg_rule **out, size_t max);
+
+struct gg_hindrance { /* what keeps a rule from mending a break that it is made for (hindrance.c) */
+    const gg_rule *rule;
+    gg_span span;  /* the code that stands in its way, in the tree */
+    char why[160]; /* in words; empty: none was told */
+};
+/* What keeps the first of the rules up to a safety that says so; false where none does, or where one of them applies. */
+bool gg_repair_hindrance(const gg_rule_input *in, gg_safety max_safety, gg_hindrance *out);
+/* "line 12, `print(x)`: runs on one way only" */
+gg_str gg_hindrance_text(const gg_hindrance *hindrance, const gg_tree *tree, gg_arena *arena);
+
 /* A checked rule's edits, sorted; the result parses with no new syntax error (else GG_ENOMATCH). */
 int gg_repair_edits(const gg_rule *rule, const gg_rule_input *in, gg_arena *arena, gg_edits *out,
                     gg_error *err) GG_MUST_USE;

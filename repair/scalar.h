@@ -95,6 +95,8 @@ bool gg__scalar_told(const gg__scalar_uses *u, TSNode call, gg_str torch, gg_str
 gg__meta gg__scalar_operand(const gg__scalar_uses *u, TSNode node);
 /* A visitor (scalar_names.c) with the uses as its data: false at a name that is used otherwise than a tensor could be. */
 bool gg__scalar_check_name(TSNode node, void *data);
+/* Says that what uses the number is why (hindrance.h); false. */
+bool gg__scalar_refuse(const gg__scalar_uses *u, TSNode node);
 /* What a name is from here on (scalar_follow.c). */
 void gg__scalar_learn(gg__scalar_uses *u, gg_str name, gg__meta m);
 void gg__scalar_learn_tracked(gg__scalar_uses *u, const gg__tracked *t);

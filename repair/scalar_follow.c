@@ -4,6 +4,7 @@
  * facts that follow the assignments between. */
 #include "repair/scalar.h"
 
+#include "repair/hindrance.h"
 #include "repair/infer.h"
 
 #include <string.h>
@@ -279,5 +280,7 @@ static bool follow_from(gg__scalar_uses *u, TSNode statement) {
 }
 
 bool gg__scalar_follow(gg__scalar_uses *u, TSNode statement) {
-    return (u->tracked_count == 0 || follow_from(u, statement)) && u->count > 0 && is_consistent(u);
+    if (u->tracked_count > 0 && !follow_from(u, statement)) return false;
+    if (u->count == 0) return gg__hinder(&u->in, statement, "no tensor takes the number");
+    return is_consistent(u) || gg__hinder(&u->in, statement, "the name holds something else on other ways");
 }

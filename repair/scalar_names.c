@@ -1,4 +1,5 @@
 /* Numbers taken out of tensors: the names they are assigned to.  See scalar.h. */
+#include "repair/hindrance.h"
 #include "repair/scalar.h"
 #include "repair/select.h"
 
@@ -64,7 +65,8 @@ bool gg__scalar_track(gg__scalar_uses *u, TSNode identifier, uint32_t from, gg__
     for (size_t i = 0; i < u->tracked_count; i++)
         if (gg_str_equal(u->tracked[i].name, t->name)) return false;
     outside o = {u->in.tree, t, function, u->taken};
-    if (!gg__visit(function, is_inside, &o) || (list && t->rebound)) return false;
+    if (!gg__visit(function, is_inside, &o) || (list && t->rebound))
+        return gg__hinder(&u->in, identifier, "is read where it may hold something else, or by another function");
     u->tracked_count++;
     gg__scalar_learn_tracked(u, t);
     if (list) gg__visit(function, learn_element, u);
@@ -99,6 +101,15 @@ bool gg__scalar_list(gg__scalar_uses *u, TSNode node, gg__scalar scalar) {
     return true;
 }
 
+bool gg__scalar_refuse(const gg__scalar_uses *u, TSNode node) {
+    TSNode use = gg__parent(node);
+    while (gg_node_is(use, "parenthesized_expression") || gg_node_is(use, "argument_list") ||
+           gg_node_is(use, "keyword_argument"))
+        use = gg__parent(use);
+    return gg__hinder(&u->in, use, "needs the number `%.*s`, for which a tensor is not proven to do",
+                      GG_STR_ARG(gg__text(u->in.tree, node)));
+}
+
 bool gg__scalar_check_name(TSNode node, void *data) {
     gg__scalar_uses *u = data;
     if (!gg_node_is(node, "identifier") || gg__is_member_name(node)) return true;
@@ -109,7 +120,8 @@ bool gg__scalar_check_name(TSNode node, void *data) {
         if (!gg_str_equal(name, t->name) || ts_node_start_byte(node) == t->bound ||
             !ts_node_is_null(gg__assigned(node)))
             continue;
-        return t->list ? gg__scalar_list(u, node, t->scalar) : gg__scalar_use(u, node, t->scalar);
+        bool used = t->list ? gg__scalar_list(u, node, t->scalar) : gg__scalar_use(u, node, t->scalar);
+        return used || gg__scalar_refuse(u, node);
     }
     return true;
 }

@@ -1,4 +1,5 @@
 /* The whole look at a number that is taken out of a tensor: what the rules of that family share.  See scalar.h. */
+#include "repair/hindrance.h"
 #include "repair/scalar.h"
 
 static bool is_math_function(const gg_rule_input *in, TSNode call) {
@@ -27,17 +28,30 @@ static bool find(const gg_rule_input *in, gg__extraction *out) {
     return out->scalar.sort != GG__UNKNOWN;
 }
 
+/* Says why the call at the site is no number that a tensor could stand for. */
+static bool refuse(const gg_rule_input *in, const gg__extraction *e) {
+    if (ts_node_is_null(e->value)) return false;
+    if (e->meta.sort != GG__TENSOR)
+        return gg__hinder(in, e->value, "not known to be a tensor, or not proven to be harmless");
+    if (e->meta.rank != e->list) return gg__hinder(in, e->value, "has %d dimensions", (int)e->meta.rank);
+    if (gg__is_floating(e->meta.dtype) && e->scalar.sort == GG__SCALAR_INT)
+        return gg__hinder(in, e->call, "raises where the value is not finite, as a tensor would not");
+    return gg__hinder(in, e->value, "not known well enough");
+}
+
 /* One look at all uses; with `edits`, also at how they are written. */
 static bool look(gg__scalar_uses *u, const gg__extraction *e) {
     TSNode statement = gg__statement(e->call);
     bool used = e->list ? gg__scalar_list(u, e->call, e->scalar) : gg__scalar_use(u, e->call, e->scalar);
-    return used && gg__scalar_follow(u, statement);
+    return used ? gg__scalar_follow(u, statement) : gg__scalar_refuse(u, e->call);
 }
 
 static bool take(const gg_rule_input *in, bool approximate, TSNode *out_node, gg_arena *arena, gg_edits *edits) {
     gg__extraction e;
     gg__scalar_uses asked, settled;
-    if (in->site->first == NULL || !find(in, &e) || gg__has_comment(in->tree, gg_node_span(e.call))) return false;
+    if (in->site->first == NULL) return false;
+    if (!find(in, &e)) return refuse(in, &e);
+    if (gg__has_comment(in->tree, gg_node_span(e.call))) return gg__hinder(in, e.call, "has a comment inside");
     gg_str dtype = e.truth ? GG_STR("torch.bool") : e.truncates ? GG_STR("torch.int64") : e.meta.dtype;
     if (!gg__scalar_uses_init(&asked, in, dtype, e.widening)) return false;
     asked.approximate = approximate;
@@ -69,7 +83,8 @@ bool gg__scalar_replace(const gg_rule_input *in, gg__replacement *r, gg_arena *a
         u.edits = round == 1 ? edits : NULL;
         bool used = named ? gg__scalar_track(&u, r->name, ts_node_end_byte(r->node), r->scalar, false)
                           : gg__scalar_use(&u, r->node, r->scalar);
-        if (!used || !gg__scalar_follow(&u, named ? r->node : gg__statement(r->node))) return false;
+        if (!used) return gg__scalar_refuse(&u, r->node);
+        if (!gg__scalar_follow(&u, named ? r->node : gg__statement(r->node))) return false;
         r->widening = u.widening;
         r->rewrites = u.rewrites;
     }

@@ -75,7 +75,8 @@ bool gg__test_of_call(gg__select *s, gg__arm *arm, TSNode call, uint32_t depth, 
 bool gg__test_of_member(gg__select *s, gg__arm *arm, TSNode comparison, gg__test *out);
 /* `torch.rand(1) < p`, as the whole condition: drawn exactly once, whichever arm is taken. */
 bool gg__test_drawn(gg__select *s, TSNode node, gg__test *out);
-gg_str gg__test_text(gg__select *s, gg__test test); /* with the negation in it */
+gg_str gg__test_text(gg__select *s, gg__test test);         /* with the negation in it */
+bool gg__untestable(const gg__select *s, TSNode condition); /* says why it is none of these (hindrance.h); false */
 /* `flag and t`: what is in front of the site is Python's; it was asked first and is so then.  Behind it may be flags, which change nothing, and
  * tensors.  The flags are left as a condition of Python's. */
 bool gg__split_condition(gg__select *s, TSNode condition, gg_str *flags, gg__test *test);
@@ -100,6 +101,8 @@ bool gg__select_number(const gg_rule_input *in, bool approximate, TSNode *out_no
 /* ---- arms.c ----------------------------------------------------------------------------------------------------------------- */
 /* Can the value be computed where it was not, and be selected? */
 bool gg__selectable(const gg__select *s, gg__meta value);
+/* Says why the value of an expression is not (hindrance.h); false. */
+bool gg__unselectable(const gg__select *s, const gg__arm *arm, TSNode node);
 /* Text of a selection; its meta. */
 gg_str gg__where(gg__select *s, gg__test test, gg_str yes, gg_str no);
 /* An if statement with its elifs and else as values: the arm gets what each name holds behind it, and what is returned under the name

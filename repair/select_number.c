@@ -1,4 +1,6 @@
 /* A tensor decides which of two numbers is used: the number as a tensor.  See select.h. */
+#include "repair/hindrance.h"
+#include "repair/infer.h"
 #include "repair/scalar.h"
 #include "repair/select.h"
 
@@ -58,7 +60,10 @@ static bool build(const gg_rule_input *in, bool approximate, gg_arena *arena, gg
     *out_node = c.node;
     gg__meta a = gg__infer(in, c.yes), b = gg__infer(in, c.no);
     bool known = a.sort == b.sort && (a.sort == GG__SCALAR_FLOAT || a.sort == GG__SCALAR_INT);
-    if (!known || !is_single(a) || !is_single(b) || !gg__can_name(in->tree, c.node, "torch")) return false;
+    if (!gg__can_name(in->tree, c.node, "torch")) return false;
+    if (!known || !is_single(a) || !is_single(b))
+        return gg__is_number(a) && gg__is_number(b) &&
+               gg__hinder(in, c.node, "chooses between numbers that are no constants of one kind");
     gg__replacement r = {.node = c.node, .name = c.name, .scalar = scalar_of(a, b), .approximate = approximate};
     r.dtype = a.sort == GG__SCALAR_INT ? GG_STR("torch.int64") : GG_STR("torch.float32");
     if (!gg__scalar_replace(in, &r, arena, edits)) return false;

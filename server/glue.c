@@ -92,7 +92,7 @@ bool gg_edits_move_unknown(const gg_edits *edits) {
 static void make_edits(void *data) {
     gg_glue *glue = data;
     if (gg_parse_input_run(&glue->parse, &glue->tree, &glue->error) != 0) return;
-    gg_rule_input in = {glue->tree, &glue->findings->sites.items[glue->site], glue->span};
+    gg_rule_input in = {.tree = glue->tree, .site = &glue->findings->sites.items[glue->site], .span = glue->span};
     if (gg_repair_edits(glue->rule, &in, glue->arena, &glue->edits, &glue->error) != 0) return;
     if (gg_edits_move_unknown(&glue->edits)) {
         gg_fail(&glue->error, GG_ENOMATCH, "the edit would move a character that is no text");

@@ -3,6 +3,7 @@
  * may have `and`, `or`, `not`, chained comparisons, any(), all(), torch.equal, `.item()`; flags of Python's in front stay an if.
  * Refuses: what GG002 refuses in an arm; numbers, stores and calls of what is not known to be pure in arms; an operand of a condition that may fail or has no
  * single truth.  Safety: exact.  Page: docs/rules/GG010.md */
+#include "repair/hindrance.h"
 #include "repair/select.h"
 
 extern const gg_rule gg_rule_where;
@@ -64,14 +65,17 @@ static bool look(gg__select *s, plan *p, gg__arm *arm) {
     if (gg_node_is(after, "return_statement") && gg__child_count(after) == 1) p->fallback = after;
     s->statement = p->node;
     s->finite = gg__asks_finiteness(s->in->tree, condition);
-    if (!gg__visit(gg__function(p->node), is_not_declared, NULL) || !gg__visit(p->node, comments_are_between, NULL))
-        return false;
+    if (!gg__visit(gg__function(p->node), is_not_declared, NULL))
+        return gg__hinder(s->in, gg__function(p->node), "has names that are global, or another function's");
+    if (!gg__visit(p->node, comments_are_between, NULL))
+        return gg__hinder(s->in, p->node, "a comment inside of it would be lost");
     if (!gg__test_of(s, NULL, condition, &p->test) && !gg__test_drawn(s, condition, &p->test) &&
         !gg__split_condition(s, condition, &p->flags, &p->test)) {
         p->either = gg__split_either(s, condition, &p->flags, &p->test);
-        if (!p->either) return false;
+        if (!p->either) return gg__untestable(s, condition);
     }
-    if (p->flags.len && has_alternative(p->node, "elif_clause")) return false;
+    if (p->flags.len && has_alternative(p->node, "elif_clause"))
+        return gg__hinder(s->in, condition, "a part of it is not a tensor's, and an elif follows");
     return gg__select_if(s, arm, p->node, &p->test, p->fallback);
 }
 

@@ -2,6 +2,8 @@
  * Offers: torch.where.  The condition may be what GG010 takes; flags of Python's in front of it stay a conditional expression.
  * Refuses: operands that have not one dtype, shape and layout, or of which one may fail, has a gradient that is not finite, or shares memory
  * where that shows.  Safety: exact.  Page: docs/rules/GG011.md */
+#include "repair/hindrance.h"
+#include "repair/infer.h"
 #include "repair/select.h"
 
 extern const gg_rule gg_rule_where;
@@ -13,6 +15,18 @@ static bool alike(gg__select *s, TSNode node, TSNode yes, TSNode no) {
     return gg__same_tensor(a, b) && gg__selectable(s, a) && gg__selectable(s, b) &&
            !gg__may_broadcast(s->in, a, yes, no) && !(s->unseen && !gg__share_a_name(s->in, yes, no)) &&
            !gg__value_alias_shows(s->in, node, yes, no);
+}
+
+static bool unlike(gg__select *s, TSNode node, TSNode yes, TSNode no) {
+    gg__meta a = gg__infer_in(s, NULL, yes), b = gg__infer_in(s, NULL, no);
+    bool number = gg__is_number(a) && gg__is_number(b); /* GG012's */
+    if (number || s->in->hindrance == NULL) return false;
+    if (!gg__selectable(s, a)) return gg__unselectable(s, NULL, yes);
+    if (!gg__selectable(s, b)) return gg__unselectable(s, NULL, no);
+    if (!gg__same_tensor(a, b)) return gg__hinder_unlike(s->in, node, GG_STR("the value"), a, b);
+    if (gg__value_alias_shows(s->in, node, yes, no))
+        return gg__hinder(s->in, node, "other code may hold one of the tensors, and a selection is a new one");
+    return gg__hinder(s->in, node, "the sizes of both ways may differ with other inputs");
 }
 
 static void note_copies(gg__select *s, TSNode node, TSNode yes, TSNode no) {
@@ -28,9 +42,10 @@ static bool conditional(gg__select *s, TSNode node, gg_str *out) {
     gg_str flags = GG_STR_NULL;
     gg__test test;
     s->finite = gg__asks_finiteness(s->in->tree, condition);
-    if (!gg__test_of(s, NULL, condition, &test) && !gg__split_condition(s, condition, &flags, &test)) return false;
+    if (!gg__test_of(s, NULL, condition, &test) && !gg__split_condition(s, condition, &flags, &test))
+        return gg__untestable(s, condition);
     s->divides_safely = !alike(s, node, yes, no); /* divisors are left as they are where nothing speaks against it */
-    if (s->divides_safely && !alike(s, node, yes, no)) return false;
+    if (s->divides_safely && !alike(s, node, yes, no)) return unlike(s, node, yes, no);
     note_copies(s, node, yes, no);
     s->taken = test;
     gg_str first = plain(s, yes);

@@ -2,6 +2,7 @@
  * Offers: the early value and the condition are kept, and the last return selects with torch.where.
  * Refuses: unless what is between are assignments of pure expressions, whose gradients are finite where the values are, and both values have one
  * dtype, shape and layout.  Safety: exact.  Page: docs/rules/GG013.md */
+#include "repair/hindrance.h"
 #include "repair/infer.h"
 #include "repair/select.h"
 
@@ -37,10 +38,11 @@ static bool follow(gg__select *s, gg__arm *arm, TSNode statement) {
     bool plain = gg_node_is(statement, "expression_statement") && gg_node_is(assignment, "assignment") &&
                  gg_node_is(left, "identifier") && ts_node_is_null(gg__field(assignment, "type"));
     TSNode right = gg__field(assignment, "right");
-    if (!plain || ts_node_is_null(right) || arm->count == GG__MAX_BINDINGS) return false;
+    if (!plain || ts_node_is_null(right) || arm->count == GG__MAX_BINDINGS)
+        return gg__hinder(s->in, statement, "would run behind the early return, and is no assignment to a name");
     gg_str name = gg__text(s->in->tree, left);
     gg__binding b = {.name = name, .text = name, .meta = gg__infer_in(s, arm, right)};
-    if (!gg__is_number(b.meta) && !gg__selectable(s, b.meta)) return false;
+    if (!gg__is_number(b.meta) && !gg__selectable(s, b.meta)) return gg__unselectable(s, arm, right);
     gg__text_reading(s, arm, right, &b.reads);
     for (size_t i = 0; i < arm->count; i++)
         if (gg_str_equal(arm->items[i].name, name)) {
@@ -68,7 +70,8 @@ static bool look(gg__select *s, early *e, gg__arm *arm) {
     s->statement = e->node;
     s->finite = gg__asks_finiteness(s->in->tree, condition);
     if (!gg_node_is(function, "function_definition") || !gg__visit(function, is_no_scope, &function)) return false;
-    if (gg__has_comment(s->in->tree, gg_node_span(e->node)) || !gg__test_of(s, NULL, condition, &e->test)) return false;
+    if (gg__has_comment(s->in->tree, gg_node_span(e->node)) || !gg__test_of(s, NULL, condition, &e->test))
+        return gg__untestable(s, condition);
     gg__meta a = gg__infer(s->in, e->value);
     e->first = gg__text_reading(s, NULL, gg__strip_parentheses(e->value), &reads);
     TSNode at = next_statement(e->node);

@@ -4,6 +4,7 @@
  * Safety: exact.  Page: docs/rules/GG071.md
  *
  * DESIGN  The site is the flag's; the rules are asked about the branch, with one fact more: what the flag is then. */
+#include "repair/hindrance.h"
 #include "repair/masks.h"
 #include "repair/scalar.h"
 #include "repair/select.h"
@@ -151,7 +152,10 @@ static const gg_rule *find(const gg_rule_input *in, flag *f, gg_arena *arena) {
         ts_node_start_byte(f->branch) < ts_node_start_byte(f->statement))
         return NULL;
     gg__visit(f->condition, count_reads, &search);
-    if (f->asks != 1) return NULL;
+    if (f->asks != 1) {
+        gg__hinder(in, f->condition, "asks for `%.*s` more than once", GG_STR_ARG(f->name));
+        return NULL;
+    }
     if (f->taken && !can_take(in, f, gg__field(assignment, "left"), arena)) return NULL;
     if (!gg__scalar_uses_init(&f->then, in, f->dtype, GG__AS_IS) || !learn(f)) return NULL;
     gg_rule_match match;

@@ -35,7 +35,19 @@ static json_t *stack_json(const gg_site *site) {
     return array;
 }
 
-static json_t *site_json(const gg_site *site) {
+/* What keeps the rules that are made for such a break from mending it, where one of them says so. */
+static json_t *why_no_rule_json(const gg_site *site, gg_sources *sources, const gg_options *options, gg_arena *arena) {
+    const gg_tree *tree = site->in_workspace ? gg_sources_tree(sources, site->file, NULL) : NULL;
+    gg_rule_input in = {.tree = tree, .site = site, .span = site->span};
+    gg_hindrance told;
+    if (tree == NULL || !gg_repair_hindrance(&in, gg_cli_max_safety(options), &told)) return json_null();
+    gg_str said = gg_hindrance_text(&told, tree, arena);
+    return json_pack("{s:s, s:s, s:o, s:s%}", "rule", told.rule->code, "safety", gg_safety_name(told.rule->safety),
+                     "range", gg_cli_range_json(gg_text_range(gg_tree_text(tree), told.span, GG_UTF16)), "reason",
+                     said.ptr, said.len);
+}
+
+static json_t *site_json(const gg_site *site, gg_sources *sources, const gg_options *options, gg_arena *arena) {
     json_t *out = json_object();
     json_object_set_new(out, "id", text_or_null(site->id));
     json_object_set_new(out, "type", text_or_null(site->type));
@@ -51,6 +63,7 @@ static json_t *site_json(const gg_site *site) {
     json_object_set_new(out, "explanation", text_or_null(site->explanation));
     json_object_set_new(out, "explained_by", json_string(site->by_model ? "model" : "built-in"));
     json_object_set_new(out, "stack", stack_json(site));
+    json_object_set_new(out, "why_no_rule", why_no_rule_json(site, sources, options, arena));
     return out;
 }
 
@@ -79,7 +92,7 @@ json_t *gg_cli_entry_json(const gg_entry *entry, gg_sources *sources, const gg_r
     gg_cli_explain_again(explainer, &list);
     for (size_t i = 0; i < list.len; i++)
         if (gg_cli_level_of(options, &list.items[i]) != GG_LEVEL_OFF)
-            json_array_append_new(sites, site_json(&list.items[i]));
+            json_array_append_new(sites, site_json(&list.items[i], sources, options, arena));
     json_object_set_new(out, "name", text_or_null(entry->name));
     json_object_set_new(out, "inputs", text_or_null(entry->inputs));
     json_object_set_new(out, "status", json_string(gg_entry_status_name(entry->status)));

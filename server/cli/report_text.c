@@ -114,9 +114,18 @@ static void print_help(FILE *out, const gg_rule *rule, const char *path, const g
     fputc('\n', out);
 }
 
+static void print_hindrance(FILE *out, const gg_site *site, const gg_tree *tree, gg_safety max_safety,
+                            const gg_cli_style *style, gg_arena *arena) {
+    gg_rule_input in = {.tree = tree, .site = site, .span = site->span};
+    gg_hindrance told;
+    if (tree == NULL || !site->in_workspace || !gg_repair_hindrance(&in, max_safety, &told)) return;
+    fprintf(out, "  %s= note:%s %s (%s, safety %s) does not apply: %.*s\n", style->dim, style->reset, told.rule->code,
+            told.rule->name, gg_safety_name(told.rule->safety), GG_STR_ARG(gg_hindrance_text(&told, tree, arena)));
+}
+
 const gg_rule *gg_cli_offer(const gg_site *site, const gg_tree *tree, const gg_safety *tried) {
     const gg_rule *rules[8];
-    gg_rule_input in = {tree, site, site->span};
+    gg_rule_input in = {.tree = tree, .site = site, .span = site->span};
     size_t count = tree && site->in_workspace ? gg_repair_offers(&in, GG_SAFETY_CONFIG, rules, GG_COUNT(rules)) : 0;
     for (size_t i = 0; i < count; i++)
         if (tried == NULL || rules[i]->safety > *tried) return rules[i];
@@ -136,6 +145,7 @@ void gg_cli_print_site(FILE *out, const gg_site *site, gg_sources *sources, cons
     if (tree) print_excerpt(out, site->span, gg_tree_text(tree), style);
     print_cost(out, site, style);
     if (site->by_model) print_model_words(out, site->explanation, style);
+    print_hindrance(out, site, tree, tried ? *tried : GG_SAFETY_EXACT, style, arena);
     const gg_rule *rule = gg_cli_offer(site, tree, tried);
     if (rule) print_help(out, rule, shown_path, args, style);
     fprintf(out, "%s  = in %.*s; more: graphglue-lsp explain %.*s%s\n\n", style->dim, GG_STR_ARG(site->enclosing),

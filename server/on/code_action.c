@@ -41,7 +41,7 @@ static void look_up(void *data) {
     gg_error err = {0};
     if (gg_parse_input_run(&l->parse, &l->tree, &err) != 0) return;
     for (size_t i = 0; i < l->site_count; i++) {
-        gg_rule_input in = {l->tree, &l->findings->sites.items[l->sites[i]], l->spans[i]};
+        gg_rule_input in = {.tree = l->tree, .site = &l->findings->sites.items[l->sites[i]], .span = l->spans[i]};
         l->offer_counts[i] = gg_repair_offers(&in, l->max_safety, l->offers[i], MAX_OFFERS);
     }
     for (size_t i = 0; i < l->ignorable_count; i++) {

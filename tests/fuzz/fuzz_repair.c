@@ -99,7 +99,7 @@ cleanup:
 
 /* Again and again while it leaves the site where it is: there must be an end. */
 static void try(const gg_rule *rule, const gg_tree *tree, const gg_site *site, gg_span span) {
-    gg_rule_input in = {tree, site, span};
+    gg_rule_input in = {.tree = tree, .site = site, .span = span};
     gg_text *text = apply(rule, &in, &span);
     for (int times = 1; text && span.end > 0; times++) {
         gg_tree *edited = NULL;
@@ -108,7 +108,7 @@ static void try(const gg_rule *rule, const gg_tree *tree, const gg_site *site, g
         gg_text_unref(&text);
         if (gg_tree_has_error(edited))
             span.end = 0; /* then so had the program; what holds of Python need not hold of that */
-        in = (gg_rule_input){edited, site, span};
+        in = (gg_rule_input){.tree = edited, .site = site, .span = span};
         if (span.end) text = apply(rule, &in, &span);
         gg_tree_unref(&edited);
     }

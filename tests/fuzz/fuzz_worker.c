@@ -148,7 +148,7 @@ static void take(told *t, json_t *frame) {
 
 static void mend(const told *t, const gg_site *site) {
     const gg_rule *offers[MAX_OFFERS];
-    gg_rule_input in = {t->tree, site, site->span};
+    gg_rule_input in = {.tree = t->tree, .site = site, .span = site->span};
     size_t count = gg_repair_offers(&in, GG_SAFETY_OPAQUE, offers, MAX_OFFERS);
     for (size_t i = 0; i < count; i++) {
         gg_edits edits = {0};

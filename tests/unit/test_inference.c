@@ -142,7 +142,7 @@ static gg_str inferred(known *k, gg_str expression) {
     assert_int_equal(gg_text_new(&text, program, &err), 0);
     assert_int_equal(gg_tree_parse(&tree, text, NULL, NULL, 0, NULL, &err), 0);
     if (gg_tree_has_error(tree)) fail_msg("this is no expression: %.*s", GG_STR_ARG(expression));
-    gg_rule_input in = {tree, &k->site, {0}};
+    gg_rule_input in = {.tree = tree, .site = &k->site, .span = {0}};
     TSNode root = gg_tree_root(tree);
     TSNode node = gg__child(gg__child(root, gg__child_count(root) - 1), 0);
     gg_str out = k->ranges ? describe_range(k->arena, &in, node) : describe(k->arena, gg__infer(&in, node));

@@ -59,7 +59,7 @@ static void run_untouched(const gg_rule *rule, const char *folder, const char *n
     fixture f;
     gg_rule_match match;
     open_fixture(&f, read_file(folder, name));
-    gg_rule_input in = {f.tree, &f.said.site, f.said.site.span};
+    gg_rule_input in = {.tree = f.tree, .site = &f.said.site, .span = f.said.site.span};
     if (f.said.site.span.end == 0) failed(folder, name, "the site is not in the program");
     if (gg_tree_has_error(f.tree)) failed(folder, name, "this is no Python");
     if (rule->check(&in, &match)) failed(folder, name, "the rule must not offer anything");
@@ -74,7 +74,7 @@ static void run_expected(const gg_rule *rule, const char *folder, const char *na
     gg_text *result = NULL, *expected = NULL;
     gg_rule_match match;
     open_fixture(&f, read_file(folder, name));
-    gg_rule_input in = {f.tree, &f.said.site, f.said.site.span};
+    gg_rule_input in = {.tree = f.tree, .site = &f.said.site, .span = f.said.site.span};
     snprintf(expected_name, sizeof(expected_name), "%.*s.expected.py", (int)(strlen(name) - 3), name);
     if (gg_repair_edits(rule, &in, f.arena, &edits, &err) != 0) {
         failed(folder, name, err.message);
@@ -88,7 +88,7 @@ static void run_expected(const gg_rule *rule, const char *folder, const char *na
         failed(folder, name, gg_arena_z(f.arena, gg_arena_printf(f.arena, "gives:\n%s", gg_text_bytes(result).ptr)));
     open_fixture(&again, result); /* takes it */
     if (gg_tree_has_error(again.tree)) failed(folder, name, "the result is no Python");
-    gg_rule_input in_again = {again.tree, &again.said.site, again.said.site.span};
+    gg_rule_input in_again = {.tree = again.tree, .site = &again.said.site, .span = again.said.site.span};
     if (again.said.site.span.end && rule->check(&in_again, &match) &&
         gg_repair_edits(rule, &in_again, again.arena, &more, &err) == 0)
         failed(folder, name, "the rule offers the same again");
@@ -157,11 +157,58 @@ static void test_max_safety_bounds_the_offers(void **state) {
     const gg_rule *offers[8];
     snprintf(folder, sizeof(folder), "%s/tests/fixtures/repair/GG001", GG_SOURCE_DIR);
     open_fixture(&f, read_file(folder, "print.py"));
-    gg_rule_input in = {f.tree, &f.said.site, f.said.site.span};
+    gg_rule_input in = {.tree = f.tree, .site = &f.said.site, .span = f.said.site.span};
     assert_int_equal(gg_repair_offers(&in, GG_SAFETY_EXACT, offers, 8), 0);
     assert_int_equal(gg_repair_offers(&in, GG_SAFETY_EFFECTS, offers, 8), 1);
     assert_string_equal(offers[0]->code, "GG001");
     close_fixture(&f);
+}
+
+/* A rule that is made for a break and refuses it says what stands in its way; one that applies keeps the others' reasons from being told. */
+static void test_what_hinders_is_said(void **state) {
+    (void)state;
+    static const struct {
+        const char *rule, *name, *said;
+    } cases[] = {
+        {"GG003", "untouched_rounded.py",
+         "line 8, `round(s)`: needs the number `s`, for which a tensor is not proven to do"},
+        {"GG003", "untouched_list_of_rows.py", "line 7, `h`: has 2 dimensions"},
+        {"GG003", "untouched_in_a_lambda.py",
+         "line 7, `s`: is read where it may hold something else, or by another function"},
+        {"GG003", "untouched_comment_in_a_bound.py",
+         "line 7, `max(…`: needs the number `h.max().item()`, for which a tensor is not proven to do"},
+        {"GG010", "untouched_augmented_view.py", "line 11, `y += 1`: changes `y` in place, which other code may hold"},
+        {"GG010", "untouched_call_of_a_module.py",
+         "line 9, `self.layer(h)`: not proven to be harmless where it does not run now"},
+        {"GG010", "untouched_comment_inside.py", "line 7, `if h.sum() > 0:…`: a comment inside of it would be lost"},
+        {"GG010", "untouched_divided_by_a_root.py",
+         "line 10, `x / n`: where it is not wanted, its gradient may be infinite or NaN"},
+        {"GG010", "untouched_batch_of_one.py",
+         "line 7, `if h.sum() > 0:…`: `a` may have other sizes on the other way with other inputs"},
+        {"GG011", "untouched_other_dtype.py", "nothing"},
+        {"GG013", "untouched_print_between.py",
+         "line 9, `print(\"not yet\")`: would run behind the early return, and is no assignment to a name"},
+        {"GG071", "untouched_asked_twice.py",
+         "line 11, `top > 2`: needs the number `top`, for which a tensor is not proven to do"},
+        {"GG010", "untouched_simple.py", "nothing"},
+        {"GG010", "untouched_nan_asked.py",
+         "line 9, `h * h`: it may be infinite or NaN, which is what the condition asks"},
+        {"GG071", "untouched_read_twice.py",
+         "line 9, `if flag:…`: needs the number `flag`, for which a tensor is not proven to do"},
+    };
+    for (size_t i = 0; i < GG_COUNT(cases); i++) {
+        char folder[4096];
+        fixture f;
+        gg_hindrance told;
+        snprintf(folder, sizeof(folder), "%s/tests/fixtures/repair/%s", GG_SOURCE_DIR, cases[i].rule);
+        open_fixture(&f, read_file(folder, cases[i].name));
+        gg_rule_input in = {.tree = f.tree, .site = &f.said.site, .span = f.said.site.span};
+        bool hindered = gg_repair_hindrance(&in, GG_SAFETY_NUMERIC, &told);
+        gg_str said = hindered ? gg_hindrance_text(&told, f.tree, f.arena) : GG_STR("nothing");
+        if (!gg_str_is(said, cases[i].said)) failed(folder, cases[i].name, gg_arena_z(f.arena, said));
+        close_fixture(&f);
+    }
+    assert_int_equal(failures, 0);
 }
 
 int main(void) {
@@ -169,6 +216,7 @@ int main(void) {
         cmocka_unit_test(test_every_rule_has_fixtures_and_a_page),
         cmocka_unit_test(test_edits_must_not_overlap),
         cmocka_unit_test(test_max_safety_bounds_the_offers),
+        cmocka_unit_test(test_what_hinders_is_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,77 @@
+/* Why a rule does not apply: what gg_rule_input.hindrance is told, and in which words users read it.  Any thread. */
+#include "repair/hindrance.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MAX_CODE = 60 }; /* bytes of code that are shown */
+
+bool gg__hinder(const gg_rule_input *in, TSNode node, const char *why, ...) {
+    gg_hindrance *told = in->hindrance;
+    if (told == NULL || told->why[0] || ts_node_is_null(node)) return false;
+    va_list arguments;
+    va_start(arguments, why);
+    (void)vsnprintf(told->why, sizeof(told->why), why, arguments);
+    va_end(arguments);
+    told->span = gg_node_span(node);
+    return false;
+}
+
+enum { MAX_META = 56 };
+
+/* "float32 [2, ?]" */
+static const char *in_words(gg__meta m, char out[MAX_META]) {
+    static const char *const words[] = {[GG__UNKNOWN] = "what is not known",
+                                        [GG__SCALAR_INT] = "an int",
+                                        [GG__SCALAR_FLOAT] = "a float",
+                                        [GG__SCALAR_BOOL] = "a bool",
+                                        [GG__TENSOR] = ""};
+    gg_str dtype = m.dtype, torch = GG_STR("torch.");
+    if (m.sort != GG__TENSOR) return words[m.sort];
+    if (gg_str_starts_with(dtype, torch)) dtype = gg_str_slice(dtype, torch.len, dtype.len);
+    int at = snprintf(out, MAX_META, "%.*s [", GG_STR_ARG(dtype));
+    for (int32_t i = 0; i < m.rank && at < MAX_META; i++) {
+        const char *comma = i ? ", " : "";
+        size_t room = (size_t)(MAX_META - at);
+        at += m.shape[i] < 0 ? snprintf(out + at, room, "%s?", comma)
+                             : snprintf(out + at, room, "%s%lld", comma, (long long)m.shape[i]);
+    }
+    if (at < MAX_META) (void)snprintf(out + at, (size_t)(MAX_META - at), "]");
+    return out;
+}
+
+bool gg__hinder_unlike(const gg_rule_input *in, TSNode node, gg_str name, gg__meta a, gg__meta b) {
+    char one[MAX_META], other[MAX_META];
+    const char *left = in_words(a, one), *right = in_words(b, other);
+    if (strcmp(left, right) == 0) return gg__hinder(in, node, "`%.*s` is not alike on both ways", GG_STR_ARG(name));
+    return gg__hinder(in, node, "`%.*s` is %s on one way, %s on the other", GG_STR_ARG(name), left, right);
+}
+
+bool gg_repair_hindrance(const gg_rule_input *in, gg_safety max_safety, gg_hindrance *out) {
+    size_t count = 0;
+    const gg_rule *const *rules = gg_rules(&count);
+    *out = (gg_hindrance){0};
+    for (size_t i = 0; i < count; i++) {
+        gg_hindrance told = {.rule = rules[i]};
+        gg_rule_input asking = *in;
+        gg_rule_match match;
+        asking.hindrance = &told;
+        if (rules[i]->safety > max_safety) continue;
+        if (rules[i]->check(&asking, &match)) return false;
+        if (told.why[0] && out->rule == NULL) *out = told;
+    }
+    return out->rule != NULL;
+}
+
+gg_str gg_hindrance_text(const gg_hindrance *hindrance, const gg_tree *tree, gg_arena *arena) {
+    const gg_text *text = gg_tree_text(tree);
+    gg_str code = gg_text_slice(text, hindrance->span);
+    size_t end = 0; /* of its first line, whole characters */
+    while (end < code.len && code.ptr[end] != '\n' && code.ptr[end] != '\r') end++;
+    if (end > MAX_CODE)
+        for (end = MAX_CODE; end > 0 && ((unsigned char)code.ptr[end] & 0xC0U) == 0x80U;) end--;
+    gg_position at = gg_text_position(text, hindrance->span.start, GG_UTF16);
+    return gg_arena_printf(arena, "line %u, `%.*s%s`: %s", at.line + 1, (int)end, code.ptr, end < code.len ? "…" : "",
+                           hindrance->why);
+}
