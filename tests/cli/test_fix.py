@@ -55,6 +55,26 @@ def test_a_wrong_edit_is_refused_with_the_reason(tmp_path: Path, run_json: Any) 
     assert not verdict["accepted"] and "differ" in " ".join(verdict["reasons"])
 
 
+def test_what_is_left_says_what_stands_in_the_way(tmp_path: Path, run_json: Any) -> None:
+    file = tmp_path / "p.py"
+    file.write_text(
+        PROGRAM.replace("y = h - 1", "y = h - 1\n        SEEN.append(1)").replace("def f", "SEEN = []\n\n\ndef f")
+    )
+    _, out = run_json("fix", str(file))
+    site = out["files"][0]["entries"][0]["after"]["sites"][0]
+    why = site["why_no_rule"]
+    line = file.read_text().splitlines().index("        SEEN.append(1)")
+    assert (
+        why["rule"] == "GG010" and why["safety"] == "exact" and why["range"]["start"] == {"line": line, "character": 8}
+    )
+    assert why["reason"].startswith(f"line {line + 1}, `SEEN.append(1)`: runs on one way only")
+    shown = cli("fix", file.name, cwd=tmp_path).stdout
+    assert f"= note: GG010 (select, safety exact) does not apply: {why['reason']}\n" in shown
+    file.write_text(PROGRAM)
+    _, out = run_json("check", str(file))
+    assert out["files"][0]["entries"][0]["sites"][0]["why_no_rule"] is None, "a rule mends it"
+
+
 @pytest.mark.parametrize("wide, glued", [("None", False), ("torch.ones(2, 3)", True)])
 def test_a_caller_that_was_not_seen_may_pass_other_shapes(
     wide: str, glued: bool, tmp_path: Path, run_json: Any
