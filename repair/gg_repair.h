@@ -88,7 +88,7 @@ size_t gg_repair_offers(const gg_rule_input *in, gg_safety max_safety, const gg_
 struct gg_hindrance { /* what keeps a rule from mending a break that it is made for (hindrance.c) */
     const gg_rule *rule;
     gg_span span;  /* the code that stands in its way, in the tree */
-    char why[160]; /* in words; empty: none was told */
+    char why[160]; /* in words, one line; empty: none was told */
 };
 /* What keeps the first of the rules up to a safety that says so; false where none does, or where one of them applies. */
 bool gg_repair_hindrance(const gg_rule_input *in, gg_safety max_safety, gg_hindrance *out);

@@ -16,8 +16,8 @@ static TSNode unknown_part(const gg__select *s, const gg__arm *arm, TSNode node)
 }
 
 bool gg__unselectable(const gg__select *s, const gg__arm *arm, TSNode node) {
-    gg__meta m = gg__infer_in(s, arm, node);
     if (s->in->hindrance == NULL) return false;
+    gg__meta m = gg__infer_in(s, arm, node);
     if (m.sort == GG__UNKNOWN) {
         TSNode part = unknown_part(s, arm, node);
         return gg__hinder(s->in, ts_node_is_null(part) ? node : part,

@@ -211,12 +211,44 @@ static void test_what_hinders_is_said(void **state) {
     assert_int_equal(failures, 0);
 }
 
+/* What is said is one line of whole characters, however long the code is. */
+static void test_what_hinders_is_short(void **state) {
+    (void)state;
+    gg_error err = {0};
+    gg_text *text = NULL;
+    fixture f;
+    gg_hindrance told;
+    gg_buf name, program;
+    gg_buf_init(&name, 4096);
+    gg_buf_init(&program, 4096);
+    gg_buf_append(&name, GG_STR("ss"));
+    for (int i = 0; i < 90; i++) gg_buf_append(&name, GG_STR("ü")); /* two bytes each */
+    gg_str n = gg_buf_str(&name);
+    assert_int_equal(gg_buf_printf(&program,
+                                   "# site: GB0124 | h.max().item()\n# facts: h=float32[4]\n\n\ndef f(h):\n"
+                                   "    %.*s = h.max().item()\n    return round(\n        %.*s)\n",
+                                   GG_STR_ARG(n), GG_STR_ARG(n)),
+                     0);
+    assert_int_equal(gg_text_new(&text, gg_buf_str(&program), &err), 0);
+    open_fixture(&f, text);
+    gg_rule_input in = {.tree = f.tree, .site = &f.said.site, .span = f.said.site.span};
+    assert_true(gg_repair_hindrance(&in, GG_SAFETY_NUMERIC, &told));
+    gg_str said = gg_hindrance_text(&told, f.tree, f.arena), start = GG_STR("line 7, `round(…`: needs the number `ssü");
+    assert_true(gg_str_starts_with(said, start));
+    assert_int_equal(gg_utf8_valid_prefix(said), said.len);
+    assert_false(gg_str_contains(said, GG_STR("\n")));
+    close_fixture(&f);
+    gg_buf_clear(&program);
+    gg_buf_clear(&name);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_rule_has_fixtures_and_a_page),
         cmocka_unit_test(test_edits_must_not_overlap),
         cmocka_unit_test(test_max_safety_bounds_the_offers),
         cmocka_unit_test(test_what_hinders_is_said),
+        cmocka_unit_test(test_what_hinders_is_short),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
