@@ -47,7 +47,7 @@ static bool look(gg__scalar_uses *u, const gg__extraction *e) {
 }
 
 static bool take(const gg_rule_input *in, bool approximate, TSNode *out_node, gg_arena *arena, gg_edits *edits) {
-    gg__extraction e;
+    gg__extraction e = {0}; /* what `find` got to know before it gave up */
     gg__scalar_uses asked, settled;
     if (in->site->first == NULL) return false;
     if (!find(in, &e)) return refuse(in, &e);

@@ -83,7 +83,7 @@ static bool build(const gg_rule_input *in, bool approximate, gg_arena *arena, gg
 }
 
 bool gg__select_number(const gg_rule_input *in, bool approximate, TSNode *out_node, gg_arena *arena, gg_edits *edits) {
-    gg_str text;
+    gg_str text = GG_STR_NULL;
     if (!gg__is_branch(in)) return false;
     gg_arena *own = gg_arena_new(); /* the texts of edits that nobody asked for */
     bool done = !(approximate && build(in, false, own, NULL, out_node, &text)) &&

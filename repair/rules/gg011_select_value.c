@@ -103,7 +103,7 @@ static bool build(const gg_rule_input *in, gg_arena *arena, TSNode *out_node, gg
 
 static bool check(const gg_rule_input *in, gg_rule_match *out) {
     gg_rule_match simple;
-    gg_str text;
+    gg_str text = GG_STR_NULL;
     bool copies;
     if (!gg__is_branch(in) || gg_rule_where.check(in, &simple)) return false;
     gg_arena *arena = gg_arena_new();
@@ -114,7 +114,7 @@ static bool check(const gg_rule_input *in, gg_rule_match *out) {
 
 static int edit(const gg_rule_input *in, const gg_rule_match *match, gg_arena *arena, gg_edits *out, gg_error *err) {
     TSNode node = match->node;
-    gg_str text;
+    gg_str text = GG_STR_NULL;
     if (!build(in, arena, &node, &text, &out->copies))
         return gg_fail(err, GG_ENOMATCH, "the values are not proven to be alike");
     gg__require_module(in->tree, node, "torch", arena, out);

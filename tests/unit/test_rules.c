@@ -118,7 +118,10 @@ static void test_every_rule_has_fixtures_and_a_page(void **state) {
         for (size_t j = 0; j < i; j++) assert_string_not_equal(rules[i]->code, rules[j]->code);
         size_t expected = 0, untouched = 0;
         DIR *dir = opendir(folder);
-        if (dir == NULL) fail_msg("%s has no fixtures in %s", rules[i]->name, folder);
+        if (dir == NULL) {
+            fail_msg("%s has no fixtures in %s", rules[i]->name, folder);
+            return;
+        }
         for (struct dirent *entry; (entry = readdir(dir)) != NULL;) {
             gg_str name = gg_str_from(entry->d_name);
             if (!gg_str_ends_with(name, GG_STR(".py")) || gg_str_ends_with(name, GG_STR(".expected.py"))) continue;
