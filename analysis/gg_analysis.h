@@ -384,6 +384,9 @@ gg_str gg_explain_short(const gg_site *site, gg_arena *arena);
  * is escaped. `tree` may be NULL. */
 gg_str gg_explain_site(const gg_site *site, const gg_tree *tree, const gg_registry *registry, bool markdown,
                        gg_arena *arena);
+/* "line 12, `print(x)`: runs on one way only": the first line of the code that stands there, cut after max bytes, and what is said of it. */
+gg_str gg_explain_code(const gg_text *text, gg_span span, size_t max_bytes, gg_str words, bool markdown,
+                       gg_arena *arena);
 /* `graphglue-lsp explain GB0170`.  GG_ENOTFOUND for an id neither we nor the registry know. */
 int gg_explain_id(gg_buf *out, gg_str id, const gg_registry *registry, bool markdown, gg_error *err) GG_MUST_USE;
 /* "https://meta-pytorch.org/compile-graph-break-site/gb/gb0170.html" */

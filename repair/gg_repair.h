@@ -93,7 +93,7 @@ struct gg_hindrance { /* what keeps a rule from mending a break that it is made 
 /* What keeps the first of the rules up to a safety that says so; false where none does, or where one of them applies. */
 bool gg_repair_hindrance(const gg_rule_input *in, gg_safety max_safety, gg_hindrance *out);
 /* "line 12, `print(x)`: runs on one way only" */
-gg_str gg_hindrance_text(const gg_hindrance *hindrance, const gg_tree *tree, gg_arena *arena);
+gg_str gg_hindrance_text(const gg_hindrance *hindrance, const gg_tree *tree, bool markdown, gg_arena *arena);
 
 /* A checked rule's edits, sorted; the result parses with no new syntax error (else GG_ENOMATCH). */
 int gg_repair_edits(const gg_rule *rule, const gg_rule_input *in, gg_arena *arena, gg_edits *out,

@@ -15,8 +15,6 @@ bool gg__hinder(const gg_rule_input *in, TSNode node, const char *why, ...) {
     (void)vsnprintf(told->why, sizeof(told->why), why, arguments);
     va_end(arguments);
     told->why[gg_utf8_valid_prefix(gg_str_from(told->why))] = '\0'; /* it may have been cut */
-    for (char *c = told->why; *c; c++)                              /* code of several lines */
-        if (*c == '\n' || *c == '\r' || *c == '\t') *c = ' ';
     told->span = gg_node_span(node);
     return false;
 }
@@ -67,13 +65,6 @@ bool gg_repair_hindrance(const gg_rule_input *in, gg_safety max_safety, gg_hindr
     return out->rule != NULL;
 }
 
-gg_str gg_hindrance_text(const gg_hindrance *hindrance, const gg_tree *tree, gg_arena *arena) {
-    const gg_text *text = gg_tree_text(tree);
-    gg_str code = gg_text_slice(text, hindrance->span);
-    size_t end = 0; /* of its first line */
-    while (end < code.len && code.ptr[end] != '\n' && code.ptr[end] != '\r') end++;
-    if (end > MAX_CODE) end = gg_utf8_valid_prefix(gg_str_slice(code, 0, MAX_CODE));
-    gg_position at = gg_text_position(text, hindrance->span.start, GG_UTF16);
-    return gg_arena_printf(arena, "line %u, `%.*s%s`: %s", at.line + 1, (int)end, code.ptr, end < code.len ? "…" : "",
-                           hindrance->why);
+gg_str gg_hindrance_text(const gg_hindrance *hindrance, const gg_tree *tree, bool markdown, gg_arena *arena) {
+    return gg_explain_code(gg_tree_text(tree), hindrance->span, MAX_CODE, gg_str_from(hindrance->why), markdown, arena);
 }

@@ -138,11 +138,15 @@ static void group(void *data) {
     f->whole = g->done && g->failure == NULL && gg_entries_whole(f->entries, f->entry_count);
     f->site_spans = GG_ARENA_ARRAY(arena, gg_span, f->sites.len);
     f->local = GG_ARENA_ARRAY(arena, bool, f->sites.len);
+    f->hindrances = GG_ARENA_ARRAY(arena, gg_hindrance, f->sites.len);
     for (size_t i = 0; i < f->sites.len; i++) {
         const gg_site *site = &f->sites.items[i];
         const gg_entry *entry = site->entry_count ? entry_named(f, site->entries[0]) : NULL;
         f->local[i] = gg_str_is(site->file, g->path);
         f->site_spans[i] = f->local[i] ? site->span : entry ? entry_span(g, entry) : line_span(g->text, 1);
+        gg_rule_input in = {.tree = f->tree, .site = site, .span = site->span};
+        f->hindrances[i] = (gg_hindrance){0};
+        if (f->local[i]) (void)gg_repair_hindrance(&in, GG_SAFETY_CONFIG, &f->hindrances[i]);
     }
     f->entry_spans = GG_ARENA_ARRAY(arena, gg_span, f->entry_count);
     for (size_t i = 0; i < f->entry_count; i++) f->entry_spans[i] = name_span(g, f->tree, &f->entries[i]);

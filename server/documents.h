@@ -26,8 +26,9 @@ typedef struct gg_findings {
     gg_tree *tree;                       /* of that text */
     struct gg_registry_source *registry; /* of the torch that found them; read already; NULL: not known */
     gg_site_list sites;
-    gg_span *site_spans; /* in text: the site's own, or its entry's when it lies elsewhere */
-    bool *local;         /* the site lies in this document */
+    gg_span *site_spans;      /* in text: the site's own, or its entry's when it lies elsewhere */
+    bool *local;              /* the site lies in this document */
+    gg_hindrance *hindrances; /* of each site: what keeps every rule from mending it, in tree; no rule: none says so */
     gg_problem *problems;
     size_t problem_count;
     bool whole;                   /* the capture is over, and every entry was run to its end */

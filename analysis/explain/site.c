@@ -1,5 +1,6 @@
 /* The explanation of a break site: what Python does, why Dynamo stops, what it costs in this program, how to mend it, and
  * Dynamo's own words last.  Threads: any. */
+#include <stdio.h>
 #include <string.h>
 
 #include "analysis/costs.h"
@@ -299,5 +300,21 @@ gg_str gg_explain_site(const gg_site *site, const gg_tree *tree, const gg_regist
     gg__writer w = writer(markdown);
     put_words(&w, site, tree, registry, arena);
     if (site->reason.len > 0) gg__put_quote(&w, "Dynamo's own words:", site->reason);
+    return finish(&w, arena);
+}
+
+gg_str gg_explain_code(const gg_text *text, gg_span span, size_t max_bytes, gg_str words, bool markdown,
+                       gg_arena *arena) {
+    gg__writer w = writer(markdown);
+    char line[24];
+    (void)snprintf(line, sizeof(line), "line %u, ", gg_text_position(text, span.start, GG_UTF8).line + 1);
+    gg__put(&w, line);
+    gg_str code = gg_text_slice(text, span);
+    size_t end = 0; /* of its first line */
+    while (end < code.len && code.ptr[end] != '\n' && code.ptr[end] != '\r') end++;
+    if (end < code.len && end < max_bytes) code = gg_arena_printf(arena, "%.*s…", (int)end, code.ptr);
+    gg__put_code(&w, code, max_bytes);
+    gg__put(&w, ": ");
+    gg__put_words(&w, words);
     return finish(&w, arena);
 }

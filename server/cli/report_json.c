@@ -41,7 +41,7 @@ static json_t *why_no_rule_json(const gg_site *site, gg_sources *sources, const 
     gg_rule_input in = {.tree = tree, .site = site, .span = site->span};
     gg_hindrance told;
     if (tree == NULL || !gg_repair_hindrance(&in, gg_cli_max_safety(options), &told)) return json_null();
-    gg_str said = gg_hindrance_text(&told, tree, arena);
+    gg_str said = gg_hindrance_text(&told, tree, false, arena);
     return json_pack("{s:s, s:s, s:o, s:s%}", "rule", told.rule->code, "safety", gg_safety_name(told.rule->safety),
                      "range", gg_cli_range_json(gg_text_range(gg_tree_text(tree), told.span, GG_UTF16)), "reason",
                      said.ptr, said.len);

@@ -120,7 +120,8 @@ static void print_hindrance(FILE *out, const gg_site *site, const gg_tree *tree,
     gg_hindrance told;
     if (tree == NULL || !site->in_workspace || !gg_repair_hindrance(&in, max_safety, &told)) return;
     fprintf(out, "  %s= note:%s %s (%s, safety %s) does not apply: %.*s\n", style->dim, style->reset, told.rule->code,
-            told.rule->name, gg_safety_name(told.rule->safety), GG_STR_ARG(gg_hindrance_text(&told, tree, arena)));
+            told.rule->name, gg_safety_name(told.rule->safety),
+            GG_STR_ARG(gg_hindrance_text(&told, tree, false, arena)));
 }
 
 const gg_rule *gg_cli_offer(const gg_site *site, const gg_tree *tree, const gg_safety *tried) {

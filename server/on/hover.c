@@ -31,6 +31,16 @@ static gg_str callers(const gg_session *session, const gg_site *site, bool markd
     return gg_arena_printf(arena, "\n\n%.*s\n", GG_STR_ARG(out));
 }
 
+/* Why no rule mends the site, while the text is the captured one: what is told of may be elsewhere in it. */
+static gg_str hindrance(const gg_document *document, size_t i, bool markdown, gg_arena *arena) {
+    const gg_findings *f = document->findings;
+    const gg_hindrance *told = &f->hindrances[i];
+    if (told->rule == NULL || !gg_str_equal(gg_text_bytes(f->text), gg_text_bytes(document->text))) return GG_STR_NULL;
+    gg_str why = gg_hindrance_text(told, f->tree, markdown, arena);
+    return gg_arena_printf(arena, "\n\n%sNo rule mends it.%s %s (%s) does not apply: %.*s\n", markdown ? "**" : "",
+                           markdown ? "**" : "", told->rule->code, told->rule->name, GG_STR_ARG(why));
+}
+
 GG_HANDLER(gg_on_hover) {
     const gg_lsp_hover_params *p = params;
     const gg_document *document = gg_document_find(session, p->text_document.uri);
@@ -44,6 +54,8 @@ GG_HANDLER(gg_on_hover) {
         bool markdown = GG_HAS(session, MARKDOWN);
         gg_str said = gg_explain_site(&f->sites.items[i], f->local[i] ? f->tree : NULL,
                                       gg_registry_source_get(f->registry), markdown, call->arena);
+        gg_str why = hindrance(document, i, markdown, call->arena);
+        if (why.len) said = gg_arena_printf(call->arena, "%.*s%.*s", GG_STR_ARG(said), GG_STR_ARG(why));
         gg_str from = callers(session, &f->sites.items[i], markdown, call->arena);
         if (from.len) said = gg_arena_printf(call->arena, "%.*s%.*s", GG_STR_ARG(said), GG_STR_ARG(from));
         gg_str words = gg_explained_words(document, i, markdown, call->arena);

@@ -207,7 +207,7 @@ static void test_what_hinders_is_said(void **state) {
         open_fixture(&f, read_file(folder, cases[i].name));
         gg_rule_input in = {.tree = f.tree, .site = &f.said.site, .span = f.said.site.span};
         bool hindered = gg_repair_hindrance(&in, GG_SAFETY_NUMERIC, &told);
-        gg_str said = hindered ? gg_hindrance_text(&told, f.tree, f.arena) : GG_STR("nothing");
+        gg_str said = hindered ? gg_hindrance_text(&told, f.tree, false, f.arena) : GG_STR("nothing");
         if (!gg_str_is(said, cases[i].said)) failed(folder, cases[i].name, gg_arena_z(f.arena, said));
         close_fixture(&f);
     }
@@ -236,7 +236,8 @@ static void test_what_hinders_is_short(void **state) {
     open_fixture(&f, text);
     gg_rule_input in = {.tree = f.tree, .site = &f.said.site, .span = f.said.site.span};
     assert_true(gg_repair_hindrance(&in, GG_SAFETY_NUMERIC, &told));
-    gg_str said = gg_hindrance_text(&told, f.tree, f.arena), start = GG_STR("line 7, `round(…`: needs the number `ssü");
+    gg_str said = gg_hindrance_text(&told, f.tree, false, f.arena),
+           start = GG_STR("line 7, `round(…`: needs the number `ssü");
     assert_true(gg_str_starts_with(said, start));
     assert_int_equal(gg_utf8_valid_prefix(said), said.len);
     assert_false(gg_str_contains(said, GG_STR("\n")));
