@@ -194,6 +194,8 @@ def reasons(row: Row) -> list[str]:
         refused = [r for r in near or tried if not r["verdict"]["accepted"]]
         why = "; ".join(f"{r['rule']}: {(r['verdict']['reasons'] or ['?'])[0]}" for r in refused)
         where = f"{site['id']} {'/'.join(Path(site['file']).parts[-2:])}:{site['range']['start']['line'] + 1}"
+        if not why and (told := site["why_no_rule"]):
+            why = f"{told['rule']} does not apply: {told['reason']}"
         said.append(f"{where} ({why or 'no rule: ' + site['reason'].splitlines()[0]})")
     return list(dict.fromkeys(said))
 

@@ -3,11 +3,13 @@
 #include "repair/infer.h"
 #include "repair/select.h"
 
+enum { MAX_DEPTH = 32 }; /* of an expression's parts that are asked for: each is inferred anew */
+
 /* The first part of an expression of which nothing is known. */
-static TSNode unknown_part(const gg__select *s, const gg__arm *arm, TSNode node) {
+static TSNode unknown_part(const gg__select *s, const gg__arm *arm, TSNode node, uint32_t depth) {
     static const char *const kinds[] = {"call", "subscript", "binary_operator", "unary_operator"};
-    for (uint32_t i = 0; i < gg__child_count(node); i++) {
-        TSNode part = unknown_part(s, arm, gg__child(node, i));
+    for (uint32_t i = 0; depth < MAX_DEPTH && i < gg__child_count(node); i++) {
+        TSNode part = unknown_part(s, arm, gg__child(node, i), depth + 1);
         if (!ts_node_is_null(part)) return part;
     }
     for (size_t i = 0; i < GG_COUNT(kinds); i++)
@@ -19,7 +21,7 @@ bool gg__unselectable(const gg__select *s, const gg__arm *arm, TSNode node) {
     if (s->in->hindrance == NULL) return false;
     gg__meta m = gg__infer_in(s, arm, node);
     if (m.sort == GG__UNKNOWN) {
-        TSNode part = unknown_part(s, arm, node);
+        TSNode part = unknown_part(s, arm, node, 0);
         return gg__hinder(s->in, ts_node_is_null(part) ? node : part,
                           "not proven to be harmless where it does not run now");
     }
@@ -30,7 +32,7 @@ bool gg__unselectable(const gg__select *s, const gg__arm *arm, TSNode node) {
 
 bool gg__untestable(const gg__select *s, TSNode condition) {
     if (s->in->hindrance == NULL) return false;
-    TSNode part = unknown_part(s, NULL, condition);
+    TSNode part = unknown_part(s, NULL, condition, 0);
     if (!ts_node_is_null(part))
         return gg__hinder(s->in, part, "not known to be a tensor, or not proven to be harmless");
     return gg__hinder(s->in, condition, "asks what torch.where cannot be asked");
