@@ -1,7 +1,16 @@
 /* Reductions of a part of a tensor whose bound is a tensor's value.  See parts.h. */
 #include "repair/parts.h"
 
+#include "repair/hindrance.h"
 #include "repair/infer.h"
+
+/* `n`, `lengths[i]`: may be written twice */
+static bool is_short(TSNode node) {
+    return gg_node_is(node, "identifier") ||
+           (gg_node_is(node, "subscript") && gg__child_count(node) == 2 &&
+            gg_node_is(gg__child(node, 0), "identifier") &&
+            (gg_node_is(gg__child(node, 1), "identifier") || gg_node_is(gg__child(node, 1), "integer")));
+}
 
 static bool is_bound(const gg_rule_input *in, TSNode node, gg__part *out) {
     gg__extraction e;
@@ -10,13 +19,25 @@ static bool is_bound(const gg_rule_input *in, TSNode node, gg__part *out) {
         if (e.scalar.sort != GG__SCALAR_INT || e.widening) return false;
         out->n = e.value;
     }
-    gg__meta m = gg__infer(in, out->n);
+    gg__meta m = gg__infer_loosely(in, out->n); /* it is evaluated as before */
     bool integer = gg_str_starts_with(m.dtype, GG_STR("torch.int"));
     if (m.sort != GG__TENSOR || m.rank != 0 || m.vague || !integer) return false;
     out->natural = gg__scalar_of(in, m, out->n).natural;
     bool wide =
         gg_str_is(m.dtype, "torch.int64") || gg_str_is(m.dtype, "torch.int32"); /* n + a size is one of its dtype */
-    return out->natural || (wide && gg_node_is(out->n, "identifier"));
+    return out->natural || (wide && is_short(out->n));
+}
+
+/* `:n` or `n:`, in place of `s->dim`. */
+static bool read_slice(const gg_rule_input *in, TSNode index, gg__part *s) {
+    if (gg__child_count(index) != 1 || ts_node_child_count(index) != 2 || !is_bound(in, gg__child(index, 0), s))
+        return false;
+    s->lower = ts_node_eq(ts_node_child(index, 0), gg__child(index, 0));
+    return true;
+}
+
+static bool is_colon(TSNode index) {
+    return gg_node_is(index, "slice") && gg__child_count(index) == 0 && ts_node_child_count(index) == 1;
 }
 
 /* `:`, and `:n` or `n:` once; `...` in front. */
@@ -30,10 +51,8 @@ static bool read_indices(const gg_rule_input *in, gg__part *s) {
             continue;
         }
         if (!gg_node_is(index, "slice")) return false;
-        if (gg__child_count(index) == 0 && ts_node_child_count(index) == 1) continue; /* `:` */
-        if (gg__child_count(index) != 1 || ts_node_child_count(index) != 2 || !is_bound(in, gg__child(index, 0), s))
-            return false;
-        s->lower = ts_node_eq(ts_node_child(index, 0), gg__child(index, 0));
+        if (is_colon(index)) continue;
+        if (!read_slice(in, index, s)) return false;
         s->dim = from_end ? s->rank - (int32_t)(count - i) : (int32_t)i - 1;
         bounds++;
     }
@@ -90,8 +109,8 @@ bool gg__part_reduction(const gg_rule_input *in, bool exact, gg__part *out) {
            !gg__has_comment(in->tree, gg_node_span(at)) && gg__can_name(in->tree, at, "torch");
 }
 
-void gg__edit_part(const gg_rule_input *in, const gg__part *s, gg_arena *arena, gg_edits *edits) {
-    gg_str torch = gg__require_module(in->tree, s->subscript, "torch", arena, edits);
+/* Which places of the dimension, `behind` others in front of the last, are inside the part. */
+static gg_str mask_text(const gg_rule_input *in, const gg__part *s, int32_t behind, gg_str torch, gg_arena *arena) {
     gg_str x = gg__text(in->tree, s->x), n = gg__text(in->tree, gg__strip_parentheses(s->n));
     /* a negative bound counts from the end */
     gg_str bound = s->natural
@@ -99,11 +118,93 @@ void gg__edit_part(const gg_rule_input *in, const gg__part *s, gg_arena *arena, 
                        : gg_arena_printf(arena, "%.*s.where(%.*s < 0, %.*s + %.*s.shape[%d], %.*s)", GG_STR_ARG(torch),
                                          GG_STR_ARG(n), GG_STR_ARG(n), GG_STR_ARG(x), s->dim, GG_STR_ARG(n));
     gg_str shape = GG_STR_NULL; /* `[:, None]`: along its own dimension */
-    for (int32_t i = s->dim + 1; i < s->rank; i++) shape = gg_arena_printf(arena, "%.*s, None", GG_STR_ARG(shape));
+    for (int32_t i = 0; i < behind; i++) shape = gg_arena_printf(arena, "%.*s, None", GG_STR_ARG(shape));
     if (shape.len) shape = gg_arena_printf(arena, "[:%.*s]", GG_STR_ARG(shape));
-    gg_edits_add(
-        edits, gg_node_span(s->subscript),
-        gg_arena_printf(arena, "%.*s.where(%.*s.arange(%.*s.shape[%d], device=%.*s.device)%.*s %s %.*s, %.*s, %s)",
-                        GG_STR_ARG(torch), GG_STR_ARG(torch), GG_STR_ARG(x), s->dim, GG_STR_ARG(x), GG_STR_ARG(shape),
-                        s->lower ? ">=" : "<", GG_STR_ARG(bound), GG_STR_ARG(x), s->nothing));
+    return gg_arena_printf(arena, "%.*s.arange(%.*s.shape[%d], device=%.*s.device)%.*s %s %.*s", GG_STR_ARG(torch),
+                           GG_STR_ARG(x), s->dim, GG_STR_ARG(x), GG_STR_ARG(shape), s->lower ? ">=" : "<",
+                           GG_STR_ARG(bound));
+}
+
+void gg__edit_part(const gg_rule_input *in, const gg__part *s, gg_arena *arena, gg_edits *edits) {
+    gg_str torch = gg__require_module(in->tree, s->subscript, "torch", arena, edits);
+    gg_edits_add(edits, gg_node_span(s->subscript),
+                 gg_arena_printf(arena, "%.*s.where(%.*s, %.*s, %s)", GG_STR_ARG(torch),
+                                 GG_STR_ARG(mask_text(in, s, s->rank - 1 - s->dim, torch, arena)),
+                                 GG_STR_ARG(gg__text(in->tree, s->x)), s->nothing));
+}
+
+/* ---- stores ------------------------------------------------------------------------------------------------------------------ */
+
+/* Does the index make a view, whatever it is: a number of Python's, a slice between such numbers? */
+static bool is_plain_index(const gg_rule_input *in, TSNode index) {
+    if (!gg_node_is(index, "slice")) return gg__infer(in, index).sort == GG__SCALAR_INT;
+    for (uint32_t i = 0; i < gg__child_count(index); i++)
+        if (gg__infer(in, gg__child(index, i)).sort != GG__SCALAR_INT) return false;
+    return true;
+}
+
+/* One index has the tensor's bound; the others make views.  `behind`: dimensions of the view behind that of the part. */
+static bool read_store(const gg_rule_input *in, gg__part_store *s) {
+    gg__part *part = &s->part;
+    uint32_t count = gg__child_count(part->subscript);
+    bool from_end = false, found = false;
+    int32_t numbers = 0; /* behind the part */
+    for (uint32_t i = 1; i < count; i++) {
+        TSNode index = gg__child(part->subscript, i);
+        if (gg_node_is(index, "ellipsis") && i == 1 && count > 2) {
+            from_end = true;
+        } else if (is_plain_index(in, index)) {
+            numbers += found && !gg_node_is(index, "slice");
+        } else {
+            if (found || !gg_node_is(index, "slice") || !read_slice(in, index, part)) return false;
+            found = true;
+            s->index = index;
+            part->dim = from_end ? part->rank - (int32_t)(count - i) : (int32_t)i - 1;
+        }
+    }
+    s->behind = part->rank - 1 - part->dim - numbers;
+    return found && part->dim >= 0 && s->behind >= 0;
+}
+
+bool gg__part_stored(const gg_rule_input *in, gg__part_store *out) {
+    TSNode at = gg_node_at(in->tree, in->span), statement = gg__statement(at), left;
+    *out = (gg__part_store){.assignment = gg__child(statement, 0)};
+    left = gg__field(out->assignment, "left");
+    out->value = gg__field(out->assignment, "right");
+    gg__part *part = &out->part;
+    part->subscript = left;
+    part->x = gg__field(left, "value");
+    if (!gg_str_is(in->site->id, "GB0124") || in->site->first == NULL || !gg_node_is(out->assignment, "assignment") ||
+        !gg_node_is(statement, "expression_statement") || !gg_node_is(left, "subscript") || !gg__covers(left, in->span))
+        return false;
+    gg__meta x = gg__infer(in, part->x), value = gg__infer(in, out->value);
+    part->rank = x.rank;
+    bool named = gg_node_is(part->x, "identifier") || gg_node_is(part->x, "attribute");
+    if (x.sort != GG__TENSOR || !named || x.vague || gg_str_is(x.layout, "?") || !value.constant)
+        return false; /* perhaps expanded: masked_fill_ raises then, a store does not */
+    if (!read_store(in, out)) return gg__hinder(in, left, "is not a slice by one integer tensor that is known");
+    gg__meta n = gg__infer_loosely(in, part->n);
+    if (!gg_str_equal(n.device, x.device) && !gg_str_is(n.device, "cpu"))
+        return gg__hinder(in, part->n, "lies on another device than what it slices");
+    return gg__holds(x.dtype, value) && !gg__has_comment(in->tree, gg_node_span(out->assignment)) &&
+           gg__can_name(in->tree, left, "torch");
+}
+
+void gg__edit_part_store(const gg_rule_input *in, const gg__part_store *s, gg_arena *arena, gg_edits *edits) {
+    gg_str torch = gg__require_module(in->tree, s->assignment, "torch", arena, edits), view = GG_STR_NULL;
+    uint32_t last = 0, count = gg__child_count(s->part.subscript); /* the last index that is not all there is */
+    for (uint32_t i = 1; i < count; i++) {
+        TSNode index = gg__child(s->part.subscript, i);
+        if (!ts_node_eq(index, s->index) && !is_colon(index) && !gg_node_is(index, "ellipsis")) last = i;
+    }
+    for (uint32_t i = 1; i <= last; i++) {
+        TSNode index = gg__child(s->part.subscript, i);
+        gg_str text = ts_node_eq(index, s->index) ? GG_STR(":") : gg__text(in->tree, index);
+        view = gg_arena_printf(arena, "%.*s%s%.*s", GG_STR_ARG(view), i == 1 ? "[" : ", ", GG_STR_ARG(text));
+    }
+    gg_edits_add(edits, gg_node_span(s->assignment),
+                 gg_arena_printf(arena, "%.*s%.*s%s.masked_fill_(%.*s, %.*s)",
+                                 GG_STR_ARG(gg__text(in->tree, s->part.x)), GG_STR_ARG(view), last ? "]" : "",
+                                 GG_STR_ARG(mask_text(in, &s->part, s->behind, torch, arena)),
+                                 GG_STR_ARG(gg__text(in->tree, s->value))));
 }

@@ -42,9 +42,9 @@ static bool take(gg__inference *s, gg__meta x, TSNode index, picked *p) {
     if (gg_node_is(index, "slice")) return take_slice(s, x, index, p);
     gg__meta number = gg__infer_node(s, index);
     int32_t at;
-    if (number.sort != GG__SCALAR_INT || !number.constant || x.shape[p->dim] < 1 || x.shape[p->dim] > INT32_MAX ||
-        !gg__dim(number, (int32_t)x.shape[p->dim], &at))
-        return false;
+    bool there = number.constant && x.shape[p->dim] >= 1 && x.shape[p->dim] <= INT32_MAX &&
+                 gg__dim(number, (int32_t)x.shape[p->dim], &at);
+    if (number.sort != GG__SCALAR_INT || (!there && !s->loose)) return false;
     for (int32_t i = 0; i < p->sizes.rank; i++) p->gaps = p->gaps || p->sizes.items[i] != 1;
     p->dim++;
     return true;
