@@ -21,7 +21,7 @@ typedef struct gg__scalar {
     size_t value_count; /* it is one of `values`; 0: nothing is known */
 } gg__scalar;
 
-enum { GG__MAX_FACTS = 128, GG__MAX_TRACKED = 8 };
+enum { GG__MAX_FACTS = 128, GG__MAX_TRACKED = 8, GG__MAX_ASKS = 8 };
 
 typedef struct gg__tracked { /* a local name that holds the number, or one computed from it */
     gg_str name;
@@ -50,7 +50,8 @@ typedef struct gg__scalar_uses {
     uint32_t count; /* uses by which a tensor gets the number */
     gg__tracked tracked[GG__MAX_TRACKED];
     size_t tracked_count;
-    TSNode asked;    /* a condition, whose uses are looked at by somebody else; null for none */
+    const TSNode *asked; /* names whose use is looked at by somebody else */
+    uint32_t ask_count;
     TSNode taken;    /* the expression that becomes the tensor, or the statement that assigns it */
     gg_arena *arena; /* for texts */
     gg_edits *edits; /* where the uses are rewritten; NULL when only looking */
@@ -128,9 +129,10 @@ bool gg__is_positive(const gg_rule_input *in, TSNode node); /* … and above it,
 
 /* A number whose place a tensor is to take. */
 typedef struct gg__replacement {
-    TSNode node;  /* the expression, or the statement that binds it to `name` */
-    TSNode name;  /* null: an expression */
-    TSNode asked; /* a condition, whose uses are looked at by somebody else; null for none */
+    TSNode node;         /* the expression, or the statement that binds it to `name` */
+    TSNode name;         /* null: an expression */
+    const TSNode *asked; /* names whose use is looked at by somebody else */
+    uint32_t ask_count;
     gg__scalar scalar;
     gg_str dtype;          /* of the tensor */
     gg__widening widening; /* that it has in any case; on return, that its uses want, too */

@@ -114,7 +114,8 @@ bool gg__scalar_check_name(TSNode node, void *data) {
     gg__scalar_uses *u = data;
     if (!gg_node_is(node, "identifier") || gg__is_member_name(node)) return true;
     gg_str name = gg__text(u->in.tree, node);
-    if (!ts_node_is_null(u->asked) && gg__covers(u->asked, gg_node_span(node))) return true;
+    for (uint32_t i = 0; i < u->ask_count; i++)
+        if (ts_node_eq(u->asked[i], node)) return true;
     for (size_t i = 0; i < u->tracked_count; i++) {
         const gg__tracked *t = &u->tracked[i];
         if (!gg_str_equal(name, t->name) || ts_node_start_byte(node) == t->bound ||

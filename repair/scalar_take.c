@@ -79,6 +79,7 @@ bool gg__scalar_replace(const gg_rule_input *in, gg__replacement *r, gg_arena *a
         u.approximate = r->approximate;
         u.taken = r->node;
         u.asked = r->asked;
+        u.ask_count = r->ask_count;
         u.arena = arena;
         u.edits = round == 1 ? edits : NULL;
         bool used = named ? gg__scalar_track(&u, r->name, ts_node_end_byte(r->node), r->scalar, false)
