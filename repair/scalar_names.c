@@ -71,7 +71,9 @@ bool gg__scalar_track(gg__scalar_uses *u, TSNode identifier, uint32_t from, gg__
                        .scalar = scalar,
                        .lists = lists};
     for (size_t i = 0; i < u->tracked_count; i++)
-        if (gg_str_equal(u->tracked[i].name, t->name)) return false;
+        if (gg_str_equal(u->tracked[i].name, t->name)) /* `s = l[0] + l[1]` comes here for each of them */
+            return u->tracked[i].bound == t->bound && u->tracked[i].lists == lists &&
+                   u->tracked[i].scalar.sort == scalar.sort;
     outside o = {u->in.tree, t, function, u->taken};
     if (!gg__visit(function, is_inside, &o) || (lists && t->rebound))
         return gg__hinder(&u->in, identifier, "is read where it may hold something else, or by another function");
