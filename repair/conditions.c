@@ -154,20 +154,21 @@ static bool comparison(gg__select *s, gg__arm *arm, TSNode node, gg__test *out) 
 
 /* ---- calls --------------------------------------------------------------------------------------------------------------------- */
 
-/* math.isnan(x.item()) */
+/* math.isnan(x.item()), np.isnan(x.item()) */
 static bool of_math(gg__select *s, gg__arm *arm, TSNode call, gg__test *out) {
     static const char *const names[] = {"isnan", "isinf", "isfinite"};
     TSNode function = gg__field(call, "function"), arguments = gg__field(call, "arguments");
     gg_str name = gg__text(s->in->tree, gg__field(function, "attribute"));
     gg_str object = gg__text(s->in->tree, gg__field(function, "object"));
     side x;
-    bool named = false;
+    bool named = false, numpys = gg_str_equal(object, gg__module_alias(s->in->tree, call, "numpy"));
     for (size_t i = 0; i < GG_COUNT(names); i++) named = named || gg_str_is(name, names[i]);
-    if (!named || !gg_str_equal(object, gg__module_alias(s->in->tree, call, "math")) || gg__child_count(arguments) != 1)
+    if (!named || object.len == 0 || gg__child_count(arguments) != 1 ||
+        (!numpys && !gg_str_equal(object, gg__module_alias(s->in->tree, call, "math"))))
         return false;
     TSNode argument = gg__child(arguments, 0);
     gg__meta m = gg__infer_in(s, arm, argument);
-    if (m.sort == GG__TENSOR && m.rank == 0)
+    if (m.sort == GG__TENSOR && m.rank == 0 && !numpys)
         x = (side){.taken = true, .node = gg__strip_parentheses(argument), .meta = m};
     else if (!side_of(s, arm, argument, &x) || !x.taken)
         return false;

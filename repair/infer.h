@@ -74,6 +74,10 @@ gg__meta gg__transposed(gg__meta x, int32_t a, int32_t b);
 /* ---- subscripts.c ------------------------------------------------------------------------------------------------------------ */
 gg__meta gg__subscript(gg__inference *s, TSNode node);
 
+/* ---- containers.c ------------------------------------------------------------------------------------------------------------ */
+/* What `d['loss']` is, where a display in front of it tells; unknown when it is no tensor. */
+gg__meta gg__element(gg__inference *s, TSNode node);
+
 /* ---- makers.c: tensors from sizes and from other tensors ---------------------------------------------------------------------- */
 /* What torch.where gives. */
 gg__meta gg__chosen(gg__meta condition, gg__meta yes, gg__meta no);

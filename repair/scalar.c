@@ -149,9 +149,9 @@ gg_str gg__tensor_text(const gg_rule_input *in, const gg__extraction *e, gg__wid
     if (widening == GG__TO_LONG && !gg_str_is(e->meta.dtype, "torch.int64")) convert = ".long()";
     /* detach() shares memory with its source, which may be changed in place later, also by what autograd does not see. */
     if (convert[0] == '\0' && !fresh && !at_once) convert = ".clone()";
-    if (!floating && convert[0] == '\0' && !e->list && stands_alone(e->call)) return gg__text(in->tree, value);
+    if (!floating && convert[0] == '\0' && !e->lists && stands_alone(e->call)) return gg__text(in->tree, value);
     return gg_arena_printf(arena, "%s%.*s%s%s%s%s", wrap ? "(" : "", GG_STR_ARG(text), wrap ? ")" : "",
-                           floating ? ".detach()" : "", convert, e->list ? ".unbind()" : "");
+                           floating ? ".detach()" : "", convert, e->lists == 1 ? ".unbind()" : "");
 }
 
 bool gg__facts_on_cpu(const gg_rule_input *in) {
@@ -384,7 +384,7 @@ bool gg__scalar_use(gg__scalar_uses *u, TSNode node, gg__scalar s) {
             return gg__scalar_meets(u, s, gg__infer_loosely(&u->in, gg__field(target, "value")), '=');
         TSNode statement = gg__statement(node); /* half typed: none */
         if (!ts_node_is_null(target))
-            return !ts_node_is_null(statement) && gg__scalar_track(u, target, ts_node_end_byte(statement), s, false);
+            return !ts_node_is_null(statement) && gg__scalar_track(u, target, ts_node_end_byte(statement), s, 0);
         if (gg_node_is(parent, "binary_operator")) {
             if (!in_binary(u, parent, node, &s, &done)) return false;
             node = parent;

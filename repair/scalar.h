@@ -21,14 +21,14 @@ typedef struct gg__scalar {
     size_t value_count; /* it is one of `values`; 0: nothing is known */
 } gg__scalar;
 
-enum { GG__MAX_FACTS = 128, GG__MAX_TRACKED = 8 };
+enum { GG__MAX_FACTS = 128, GG__MAX_TRACKED = 8, GG__MAX_ASKS = 8 };
 
 typedef struct gg__tracked { /* a local name that holds the number, or one computed from it */
     gg_str name;
     uint32_t bound, from; /* where it is bound; where that statement ends */
     gg__scalar scalar;
-    bool list;    /* of such numbers */
-    bool rebound; /* the name holds something else, too, which no edit may take for a tensor */
+    int32_t lists; /* lists of such numbers: this deep; 0: it is one */
+    bool rebound;  /* the name holds something else, too, which no edit may take for a tensor */
 } gg__tracked;
 
 /* One look at all uses.  `in` is the rule's at first, and later one whose facts follow the assignments. */
@@ -50,7 +50,8 @@ typedef struct gg__scalar_uses {
     uint32_t count; /* uses by which a tensor gets the number */
     gg__tracked tracked[GG__MAX_TRACKED];
     size_t tracked_count;
-    TSNode asked;    /* a condition, whose uses are looked at by somebody else; null for none */
+    const TSNode *asked; /* names whose use is looked at by somebody else */
+    uint32_t ask_count;
     TSNode taken;    /* the expression that becomes the tensor, or the statement that assigns it */
     gg_arena *arena; /* for texts */
     gg_edits *edits; /* where the uses are rewritten; NULL when only looking */
@@ -64,7 +65,7 @@ typedef struct gg__extraction {
     gg__widening widening; /* what float() of an integer needs */
     bool truth;            /* bool() of what is no bool */
     bool truncates;        /* int() of a floating one that is proven to be finite */
-    bool list;             /* E.tolist(), E with one dimension: a list of such numbers */
+    int32_t lists;         /* E.tolist(): lists of such numbers, as deep as E has dimensions; 0: it is none */
 } gg__extraction;
 
 /* What the Python number is that `m`, the tensor of the expression `value`, holds; sort GG__UNKNOWN for complex ones. */
@@ -75,8 +76,8 @@ bool gg__match_extraction(const gg_rule_input *in, TSNode call, gg__extraction *
 bool gg__scalar_uses_init(gg__scalar_uses *u, const gg_rule_input *in, gg_str dtype, gg__widening widening);
 /* Can the tensor take the number's place where `node` is, the expression that has it?  Names that it is assigned to are tracked. */
 bool gg__scalar_use(gg__scalar_uses *u, TSNode node, gg__scalar scalar);
-/* … a list of numbers, for each that is read. */
-bool gg__scalar_list(gg__scalar_uses *u, TSNode node, gg__scalar scalar);
+/* … a list of numbers, or of lists, this deep, for each number that is read. */
+bool gg__scalar_list(gg__scalar_uses *u, TSNode node, gg__scalar scalar, int32_t deep);
 /* Is it an element of a list that is tracked? */
 bool gg__scalar_element(const gg__scalar_uses *u, TSNode node, gg__scalar *out);
 /* … in a call, scalar.c's part of it in scalar_calls.c: on return true `*node` is the call, whose value is `*scalar`, or `*done`. */
@@ -85,7 +86,7 @@ bool gg__scalar_in_call(gg__scalar_uses *u, TSNode *node, gg__scalar *scalar, bo
  * fine for all that it holds. */
 bool gg__scalar_follow(gg__scalar_uses *u, TSNode statement);
 /* Tracks a name bound by this identifier, used from a byte on. */
-bool gg__scalar_track(gg__scalar_uses *u, TSNode identifier, uint32_t from, gg__scalar scalar, bool list);
+bool gg__scalar_track(gg__scalar_uses *u, TSNode identifier, uint32_t from, gg__scalar scalar, int32_t lists);
 
 /* … as an element of the list that torch.tensor gets (scalar_lists.c). */
 bool gg__scalar_in_list(gg__scalar_uses *u, TSNode element, gg__scalar scalar);
@@ -128,9 +129,10 @@ bool gg__is_positive(const gg_rule_input *in, TSNode node); /* … and above it,
 
 /* A number whose place a tensor is to take. */
 typedef struct gg__replacement {
-    TSNode node;  /* the expression, or the statement that binds it to `name` */
-    TSNode name;  /* null: an expression */
-    TSNode asked; /* a condition, whose uses are looked at by somebody else; null for none */
+    TSNode node;         /* the expression, or the statement that binds it to `name` */
+    TSNode name;         /* null: an expression */
+    const TSNode *asked; /* names whose use is looked at by somebody else */
+    uint32_t ask_count;
     gg__scalar scalar;
     gg_str dtype;          /* of the tensor */
     gg__widening widening; /* that it has in any case; on return, that its uses want, too */

@@ -63,7 +63,7 @@ static bool forget_bound(TSNode node, void *data) {
 }
 
 void gg__scalar_learn_tracked(gg__scalar_uses *u, const gg__tracked *t) {
-    gg__scalar_learn(u, t->name, (gg__meta){.sort = t->list || t->rebound ? GG__UNKNOWN : t->scalar.sort});
+    gg__scalar_learn(u, t->name, (gg__meta){.sort = t->lists || t->rebound ? GG__UNKNOWN : t->scalar.sort});
 }
 
 static void relearn(gg__scalar_uses *u) {

@@ -41,17 +41,25 @@ static bool is_element(const gg_tree *tree, TSNode list, TSNode node) {
            !gg_str_contains(gg__text(tree, gg__field(node, "subscript")), GG_STR("."));
 }
 
+/* `l[0]`, or `l[0][1]` where l is that deep: is it a number of the tracked list? */
+static bool is_number_of(const gg_tree *tree, const gg__tracked *t, TSNode node) {
+    for (int32_t i = 0; i < t->lists; i++) {
+        TSNode list = gg__field(node, "value");
+        if (!is_element(tree, list, node)) return false;
+        node = list;
+    }
+    return t->lists && gg_node_is(node, "identifier") && gg_str_equal(gg__text(tree, node), t->name);
+}
+
 static bool learn_element(TSNode node, void *data) {
     gg__scalar_uses *u = data;
     const gg__tracked *t = &u->tracked[u->tracked_count - 1];
-    TSNode list = gg__field(node, "value");
-    if (gg_node_is(list, "identifier") && gg_str_equal(gg__text(u->in.tree, list), t->name) &&
-        is_element(u->in.tree, list, node))
+    if (is_number_of(u->in.tree, t, node))
         gg__scalar_learn(u, gg__text(u->in.tree, node), (gg__meta){.sort = t->scalar.sort});
     return true;
 }
 
-bool gg__scalar_track(gg__scalar_uses *u, TSNode identifier, uint32_t from, gg__scalar scalar, bool list) {
+bool gg__scalar_track(gg__scalar_uses *u, TSNode identifier, uint32_t from, gg__scalar scalar, int32_t lists) {
     TSNode function = gg__function(identifier);
     if (!gg_node_is(identifier, "identifier") || !gg_node_is(function, "function_definition") ||
         u->tracked_count == GG__MAX_TRACKED)
@@ -61,43 +69,54 @@ bool gg__scalar_track(gg__scalar_uses *u, TSNode identifier, uint32_t from, gg__
                        .bound = ts_node_start_byte(identifier),
                        .from = from,
                        .scalar = scalar,
-                       .list = list};
+                       .lists = lists};
     for (size_t i = 0; i < u->tracked_count; i++)
-        if (gg_str_equal(u->tracked[i].name, t->name)) return false;
+        if (gg_str_equal(u->tracked[i].name, t->name)) /* `s = l[0] + l[1]` comes here for each of them */
+            return u->tracked[i].bound == t->bound && u->tracked[i].lists == lists &&
+                   u->tracked[i].scalar.sort == scalar.sort;
     outside o = {u->in.tree, t, function, u->taken};
-    if (!gg__visit(function, is_inside, &o) || (list && t->rebound))
+    if (!gg__visit(function, is_inside, &o) || (lists && t->rebound))
         return gg__hinder(&u->in, identifier, "is read where it may hold something else, or by another function");
     u->tracked_count++;
     gg__scalar_learn_tracked(u, t);
-    if (list) gg__visit(function, learn_element, u);
+    if (lists) gg__visit(function, learn_element, u);
     return true;
 }
 
 bool gg__scalar_element(const gg__scalar_uses *u, TSNode node, gg__scalar *out) {
-    TSNode list = gg__field(node, "value");
-    for (size_t i = 0; i < u->tracked_count && gg_node_is(list, "identifier"); i++) {
-        if (!u->tracked[i].list || !gg_str_equal(u->tracked[i].name, gg__text(u->in.tree, list))) continue;
+    for (size_t i = 0; i < u->tracked_count; i++) {
+        if (!is_number_of(u->in.tree, &u->tracked[i], node)) continue;
         *out = u->tracked[i].scalar;
-        return is_element(u->in.tree, list, node);
+        return true;
     }
     return false;
 }
 
-/* `l[0]`, `for v in l`, `a, b = l`, `m = l` */
-bool gg__scalar_list(gg__scalar_uses *u, TSNode node, gg__scalar scalar) {
+/* `[1]` behind `l[0]`, down to the number. */
+static bool read_deeper(gg__scalar_uses *u, TSNode node, gg__scalar scalar, int32_t deep) {
+    for (TSNode parent = gg__parent(node); is_element(u->in.tree, node, parent); parent = gg__parent(node)) {
+        node = parent;
+        if (--deep == 0) return gg__scalar_use(u, node, scalar);
+    }
+    return false;
+}
+
+/* `l[0]`, `for v in l`, `a, b = l`, `m = l`; of lists only their numbers, `l[0][1]`, are read */
+bool gg__scalar_list(gg__scalar_uses *u, TSNode node, gg__scalar scalar, int32_t deep) {
     TSNode parent = gg__parent(node), left = gg__field(parent, "left");
-    if (is_element(u->in.tree, node, parent)) return gg__scalar_use(u, parent, scalar);
+    if (is_element(u->in.tree, node, parent))
+        return deep == 1 ? gg__scalar_use(u, parent, scalar) : read_deeper(u, parent, scalar, deep - 1);
     bool loop = gg_node_is(parent, "for_statement"), assigns = gg_node_is(parent, "assignment");
     if ((!loop && !assigns) || !ts_node_eq(gg__field(parent, "right"), node) ||
         !ts_node_is_null(gg__field(parent, "type")))
         return false;
     uint32_t from = ts_node_end_byte(node);
-    if (gg_node_is(left, "identifier")) return gg__scalar_track(u, left, from, scalar, assigns);
-    if (loop || !gg_node_is(gg__parent(parent), "expression_statement") ||
-        (!gg_node_is(left, "pattern_list") && !gg_node_is(left, "tuple_pattern")))
-        return false;
+    if (assigns && !gg_node_is(gg__parent(parent), "expression_statement")) return false; /* `a = b = l` */
+    if (deep > 1 && !(assigns && gg_node_is(left, "identifier"))) return false;
+    if (gg_node_is(left, "identifier")) return gg__scalar_track(u, left, from, scalar, assigns ? deep : 0);
+    if (loop || (!gg_node_is(left, "pattern_list") && !gg_node_is(left, "tuple_pattern"))) return false;
     for (uint32_t i = 0; i < gg__child_count(left); i++)
-        if (!gg__scalar_track(u, gg__child(left, i), from, scalar, false)) return false;
+        if (!gg__scalar_track(u, gg__child(left, i), from, scalar, 0)) return false;
     return true;
 }
 
@@ -114,13 +133,14 @@ bool gg__scalar_check_name(TSNode node, void *data) {
     gg__scalar_uses *u = data;
     if (!gg_node_is(node, "identifier") || gg__is_member_name(node)) return true;
     gg_str name = gg__text(u->in.tree, node);
-    if (!ts_node_is_null(u->asked) && gg__covers(u->asked, gg_node_span(node))) return true;
+    for (uint32_t i = 0; i < u->ask_count; i++)
+        if (ts_node_eq(u->asked[i], node)) return true;
     for (size_t i = 0; i < u->tracked_count; i++) {
         const gg__tracked *t = &u->tracked[i];
         if (!gg_str_equal(name, t->name) || ts_node_start_byte(node) == t->bound ||
             !ts_node_is_null(gg__assigned(node)))
             continue;
-        bool used = t->list ? gg__scalar_list(u, node, t->scalar) : gg__scalar_use(u, node, t->scalar);
+        bool used = t->lists ? gg__scalar_list(u, node, t->scalar, t->lists) : gg__scalar_use(u, node, t->scalar);
         return used || gg__scalar_refuse(u, node);
     }
     return true;

@@ -18,12 +18,13 @@ static bool find(const gg_rule_input *in, gg__extraction *out) {
     if (gg__match_extraction(in, at, out)) return true;
     TSNode function = gg__field(at, "function");
     *out = (gg__extraction){.call = at, .value = gg__field(function, "object")};
-    out->list = gg_node_is(function, "attribute") && gg__child_count(gg__field(at, "arguments")) == 0 &&
+    bool list = gg_node_is(function, "attribute") && gg__child_count(gg__field(at, "arguments")) == 0 &&
                 gg_str_is(gg__text(in->tree, gg__field(function, "attribute")), "tolist");
-    if (!out->list && !is_math_function(in, at)) return false;
-    if (!out->list) out->call = out->value = gg__child(gg__field(at, "arguments"), 0);
+    if (!list && !is_math_function(in, at)) return false;
+    if (!list) out->call = out->value = gg__child(gg__field(at, "arguments"), 0);
     out->meta = gg__infer(in, out->value);
-    if (out->meta.sort != GG__TENSOR || out->meta.rank != out->list || out->meta.vague) return false;
+    out->lists = list && out->meta.sort == GG__TENSOR ? out->meta.rank : 0;
+    if (out->meta.sort != GG__TENSOR || (list ? out->lists == 0 : out->meta.rank != 0) || out->meta.vague) return false;
     out->scalar = gg__scalar_of(in, out->meta, out->value);
     return out->scalar.sort != GG__UNKNOWN;
 }
@@ -33,7 +34,7 @@ static bool refuse(const gg_rule_input *in, const gg__extraction *e) {
     if (ts_node_is_null(e->value)) return false;
     if (e->meta.sort != GG__TENSOR)
         return gg__hinder(in, e->value, "not known to be a tensor, or not proven to be harmless");
-    if (e->meta.rank != e->list) return gg__hinder(in, e->value, "has %d dimensions", (int)e->meta.rank);
+    if (!e->lists && e->meta.rank != 0) return gg__hinder(in, e->value, "has %d dimensions", (int)e->meta.rank);
     if (gg__is_floating(e->meta.dtype) && e->scalar.sort == GG__SCALAR_INT)
         return gg__hinder(in, e->call, "raises where the value is not finite, as a tensor would not");
     return gg__hinder(in, e->value, "not known well enough");
@@ -42,7 +43,7 @@ static bool refuse(const gg_rule_input *in, const gg__extraction *e) {
 /* One look at all uses; with `edits`, also at how they are written. */
 static bool look(gg__scalar_uses *u, const gg__extraction *e) {
     TSNode statement = gg__statement(e->call);
-    bool used = e->list ? gg__scalar_list(u, e->call, e->scalar) : gg__scalar_use(u, e->call, e->scalar);
+    bool used = e->lists ? gg__scalar_list(u, e->call, e->scalar, e->lists) : gg__scalar_use(u, e->call, e->scalar);
     return used ? gg__scalar_follow(u, statement) : gg__scalar_refuse(u, e->call);
 }
 
@@ -79,9 +80,10 @@ bool gg__scalar_replace(const gg_rule_input *in, gg__replacement *r, gg_arena *a
         u.approximate = r->approximate;
         u.taken = r->node;
         u.asked = r->asked;
+        u.ask_count = r->ask_count;
         u.arena = arena;
         u.edits = round == 1 ? edits : NULL;
-        bool used = named ? gg__scalar_track(&u, r->name, ts_node_end_byte(r->node), r->scalar, false)
+        bool used = named ? gg__scalar_track(&u, r->name, ts_node_end_byte(r->node), r->scalar, 0)
                           : gg__scalar_use(&u, r->node, r->scalar);
         if (!used) return gg__scalar_refuse(&u, r->node);
         if (!gg__scalar_follow(&u, named ? r->node : gg__statement(r->node))) return false;

@@ -110,5 +110,5 @@ gg__meta gg__subscript(gg__inference *s, TSNode node) {
         return out;
     }
     gg__meta x = gg__infer_node(s, value);
-    return x.sort == GG__TENSOR ? tensor_subscript(s, node, x) : gg__unknown;
+    return x.sort == GG__TENSOR ? tensor_subscript(s, node, x) : gg__element(s, node);
 }

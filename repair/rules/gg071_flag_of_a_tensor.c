@@ -17,11 +17,11 @@ typedef struct flag {
     gg_rule_input in;     /* at the branch, where the flag is a tensor */
     gg__scalar_uses then; /* for its facts */
     gg__extraction e;
-    TSNode statement, branch; /* the flag's assignment; the statement that reads it */
-    gg_str name, text, dtype; /* of the tensor that it is then */
-    TSNode condition;         /* what asks */
-    uint32_t asks;            /* times it does */
-    bool used, taken, elsewhere;
+    TSNode statement, branch;  /* the flag's assignment; the statement that reads it */
+    gg_str name, text, dtype;  /* of the tensor that it is then */
+    TSNode asks[GG__MAX_ASKS]; /* the name, in the branch's conditions */
+    uint32_t ask_count;
+    bool taken, elsewhere;
 } flag;
 
 typedef struct flag_search {
@@ -30,19 +30,29 @@ typedef struct flag_search {
 } flag_search;
 
 /* A number that the value compares with as Python has it: a double with doubles, an integer with integers. */
-static bool compares(const flag_search *search, TSNode comparison, TSNode node) {
-    static const char *const ops[] = {"<", ">", "<=", ">=", "==", "!="};
-    if (gg__child_count(comparison) != 2) return false;
-    TSNode other = gg__child(comparison, ts_node_eq(gg__child(comparison, 0), node) ? 1 : 0);
+static bool compares_with(const flag_search *search, TSNode other) {
     gg__meta m = gg__infer(&search->f->in, other);
     bool small = m.constant && m.value <= 0x1p31 && m.value >= -0x1p31;
-    if (!gg__is_one_of(gg__text(search->tree, ts_node_child(comparison, 1)), ops, GG_COUNT(ops))) return false;
     if (m.sort == GG__SCALAR_FLOAT) return gg_str_is(search->f->dtype, "torch.float64");
     return m.sort == GG__SCALAR_INT && small && !gg_str_is(search->f->dtype, "torch.bool");
 }
 
+/* Is it compared with such numbers only?  `0 < n < 5` has one on each side. */
+static bool compares(const flag_search *search, TSNode comparison, TSNode node) {
+    static const char *const ops[] = {"<", ">", "<=", ">=", "==", "!="};
+    TSNode before = ts_node_prev_sibling(node), behind = ts_node_next_sibling(node);
+    for (int side = 0; side < 2; side++) {
+        TSNode op = side ? behind : before;
+        if (ts_node_is_null(op)) continue;
+        TSNode other = side ? ts_node_next_sibling(op) : ts_node_prev_sibling(op);
+        if (!gg__is_one_of(gg__text(search->tree, op), ops, GG_COUNT(ops)) || !compares_with(search, other))
+            return false;
+    }
+    return gg__child_count(comparison) >= 2;
+}
+
 /* Is it only compared, or asked for its truth, and by what?  Counted with, True + True is 2, and a tensor's is True. */
-static bool is_asked(const flag_search *search, TSNode node, TSNode *out_condition) {
+static bool is_asked(const flag_search *search, TSNode node) {
     TSNode parent = gg__parent(node);
     if (gg_node_is(parent, "comparison_operator")) {
         if (!compares(search, parent, node)) return false;
@@ -54,13 +64,12 @@ static bool is_asked(const flag_search *search, TSNode node, TSNode *out_conditi
         node = parent;
         parent = gg__parent(node);
     }
-    *out_condition = node;
     if (gg_node_is(parent, "conditional_expression")) return ts_node_eq(gg__child(parent, 1), node);
     return (gg_node_is(parent, "if_statement") || gg_node_is(parent, "elif_clause")) &&
            ts_node_eq(gg__field(parent, "condition"), node);
 }
 
-/* The flag is asked for once, in a statement of its own block; what else reads it may take a tensor. */
+/* The flag is asked for in one statement of its own block; what else reads it may take a tensor. */
 static bool find_use(TSNode node, void *data) {
     const flag_search *search = data;
     flag *f = search->f;
@@ -72,21 +81,15 @@ static bool find_use(TSNode node, void *data) {
         return !f->elsewhere;
     }
     f->elsewhere = gg__is_binding(node) || ts_node_eq(at, f->statement);
-    TSNode condition;
-    bool asked = !f->used && ts_node_eq(gg__parent(at), gg__parent(f->statement)) && is_asked(search, node, &condition);
+    bool first = f->ask_count == 0;
+    bool asked = f->ask_count < GG__MAX_ASKS && (first || ts_node_eq(at, f->branch)) &&
+                 ts_node_eq(gg__parent(at), gg__parent(f->statement)) && is_asked(search, node);
     f->taken = f->taken || !asked;
     if (!asked || f->elsewhere) return !f->elsewhere;
-    f->used = true;
-    f->condition = condition;
+    f->asks[f->ask_count++] = node;
+    if (!first) return true;
     f->branch = at;
     f->in.span = gg_node_span(node);
-    return true;
-}
-
-static bool count_reads(TSNode node, void *data) {
-    const flag_search *search = data;
-    search->f->asks += gg_node_is(node, "identifier") && !gg__is_member_name(node) &&
-                       gg_str_equal(gg__text(search->tree, node), search->f->name);
     return true;
 }
 
@@ -126,7 +129,9 @@ static bool can_take(const gg_rule_input *in, flag *f, TSNode name, gg_arena *ar
     bool wide = gg_str_equal(f->dtype, f->e.meta.dtype);
     if (f->e.scalar.sort == GG__SCALAR_BOOL) return false;
     f->text = gg__tensor_text(in, &f->e, wide ? GG__AS_IS : widening, false, arena);
-    gg__replacement r = {.node = f->statement, .name = name, .asked = f->condition, .scalar = f->e.scalar};
+    gg__replacement r = {.node = f->statement, .name = name, .scalar = f->e.scalar};
+    r.asked = f->asks;
+    r.ask_count = f->ask_count;
     r.dtype = f->e.meta.dtype;
     r.widening = widening;
     return gg__scalar_replace(in, &r, arena, NULL) && r.widening == widening && !r.rewrites;
@@ -148,14 +153,9 @@ static const gg_rule *find(const gg_rule_input *in, flag *f, gg_arena *arena) {
     f->name = gg__text(in->tree, gg__field(assignment, "left"));
     read_tensor(in, f, arena);
     flag_search search = {in->tree, f};
-    if (!gg__visit(function, find_use, &search) || f->elsewhere || !f->used ||
+    if (!gg__visit(function, find_use, &search) || f->elsewhere || f->ask_count == 0 ||
         ts_node_start_byte(f->branch) < ts_node_start_byte(f->statement))
         return NULL;
-    gg__visit(f->condition, count_reads, &search);
-    if (f->asks != 1) {
-        gg__hinder(in, f->condition, "asks for `%.*s` more than once", GG_STR_ARG(f->name));
-        return NULL;
-    }
     if (f->taken && !can_take(in, f, gg__field(assignment, "left"), arena)) return NULL;
     if (!gg__scalar_uses_init(&f->then, in, f->dtype, GG__AS_IS) || !learn(f)) return NULL;
     gg_rule_match match;

@@ -175,7 +175,8 @@ static void test_what_hinders_is_said(void **state) {
     } cases[] = {
         {"GG003", "untouched_rounded.py",
          "line 8, `round(s)`: needs the number `s`, for which a tensor is not proven to do"},
-        {"GG003", "untouched_list_of_rows.py", "line 7, `h`: has 2 dimensions"},
+        {"GG003", "untouched_list_of_rows.py",
+         "line 8, `l[0]`: needs the number `l`, for which a tensor is not proven to do"},
         {"GG003", "untouched_in_a_lambda.py",
          "line 7, `s`: is read where it may hold something else, or by another function"},
         {"GG003", "untouched_comment_in_a_bound.py",
