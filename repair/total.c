@@ -207,7 +207,10 @@ static bool is_for_json(const gg_rule_input *in, TSNode node, int depth) {
                is_number(in, node, depth) || is_text(in, node, depth);
     for (uint32_t i = 0; i < gg__child_count(node); i++) {
         TSNode child = gg__child(node, i);
-        if (dictionary && gg_node_is(child, "pair")) child = gg__field(child, "value");
+        if (gg_node_is(child, "pair")) {
+            if (gg__is_bytes(in->tree, gg__field(child, "key"))) return false;
+            child = gg__field(child, "value");
+        }
         if (!gg_node_is(child, "comment") && !is_for_json(in, child, depth + 1)) return false;
     }
     return true;
@@ -244,7 +247,8 @@ static bool call_is_total(const gg_rule_input *in, TSNode node, int depth) {
                is_total(in, first, depth) && is_for_json(in, first, depth);
     if (gg__only_looks(tree, node)) return gg__looks_without_fail(tree, node);
     if (gg_str_is(gg__text(tree, gg__field(function, "attribute")), "strftime") && count == 1)
-        return gg__is_clock(tree, gg__field(function, "object")) && gg__is_plain_date(tree, first);
+        return gg__is_clock(tree, gg__field(function, "object")) &&
+               !gg__clock_counts(tree, gg__field(function, "object")) && gg__is_plain_date(tree, first);
     if (gg_str_is(gg__text(tree, gg__field(function, "attribute")), "format") &&
         gg_node_is(gg__field(function, "object"), "string"))
         return format_is_total(in, gg__field(function, "object"), arguments, depth);
