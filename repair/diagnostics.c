@@ -1,5 +1,6 @@
 /* What counts as a message, and what evaluating an expression may change.  See syntax.h. */
-#include "repair/syntax.h"
+#include "repair/speakers.h"
+#include "repair/texts.h"
 
 static bool in_list(gg_str word, const char *const *list, size_t count) {
     for (size_t i = 0; i < count; i++)
@@ -25,6 +26,7 @@ static const char *const reading[] = {
     "capitalize",
     "ceil",
     "center",
+    "children",
     "clamp",
     "clone",
     "contiguous",
@@ -34,6 +36,7 @@ static const char *const reading[] = {
     "count",
     "count_nonzero",
     "cpu",
+    "ctime",
     "current_device",
     "data_ptr",
     "decode",
@@ -45,6 +48,7 @@ static const char *const reading[] = {
     "element_size",
     "encode",
     "endswith",
+    "eq",
     "equal",
     "exp",
     "extra_repr",
@@ -53,9 +57,12 @@ static const char *const reading[] = {
     "float",
     "floor",
     "format",
+    "ge",
     "get",
-    "get_device_name",
     "get_default_dtype",
+    "get_device_name",
+    "get_last_lr",
+    "gt",
     "half",
     "hex",
     "histc",
@@ -70,10 +77,12 @@ static const char *const reading[] = {
     "isfinite",
     "isinf",
     "isnan",
+    "isoformat",
     "item",
     "items",
     "join",
     "keys",
+    "le",
     "ljust",
     "log",
     "log10",
@@ -81,19 +90,25 @@ static const char *const reading[] = {
     "long",
     "lower",
     "lstrip",
+    "lt",
     "max",
     "max_memory_allocated",
     "mean",
     "median",
     "memory_allocated",
     "memory_reserved",
+    "memory_summary",
     "min",
+    "modules",
     "monotonic",
     "name",
     "named_buffers",
+    "named_children",
+    "named_modules",
     "named_parameters",
     "nanmean",
     "ndimension",
+    "ne",
     "nelement",
     "nonzero",
     "norm",
@@ -102,6 +117,7 @@ static const char *const reading[] = {
     "parameters",
     "perf_counter",
     "permute",
+    "pow",
     "prod",
     "quantile",
     "replace",
@@ -117,19 +133,24 @@ static const char *const reading[] = {
     "sort",
     "split",
     "sqrt",
+    "square",
     "squeeze",
     "startswith",
     "std",
+    "strftime",
     "stride",
     "strip",
     "sum",
     "t",
     "tanh",
     "time",
+    "timestamp",
     "title",
     "to",
+    "tobytes",
     "tolist",
     "topk",
+    "total_seconds",
     "transpose",
     "type",
     "unique",
@@ -152,6 +173,7 @@ static const char *const keeping[] = {"random", "dist", "distributed", "pickle",
 bool gg__reads_only(const gg_tree *tree, TSNode call) {
     TSNode function = gg__field(call, "function");
     gg_str name = gg__text(tree, gg_node_is(function, "attribute") ? gg__field(function, "attribute") : function);
+    if (gg__only_looks(tree, call)) return true;
     if (gg_node_is(function, "identifier"))
         return in_list(name, builtins, GG_COUNT(builtins)) && !gg__is_local(tree, call, name) &&
                !gg__is_bound_in_module(tree, name);
@@ -182,43 +204,6 @@ static bool is_log_method(gg_str name) {
     static const char *const methods[] = {"debug",     "info", "warning",      "warn",      "error",
                                           "exception", "log",  "warning_once", "info_once", "critical"};
     return in_list(name, methods, GG_COUNT(methods));
-}
-
-/* `logging.getLogger(…)`, `get_logger(…)`, `logging.get_logger(…)`, with a get_logger from elsewhere */
-static bool makes_logger(const gg_tree *tree, TSNode value) {
-    if (!gg_node_is(value, "call")) return false;
-    TSNode function = gg__field(value, "function");
-    bool attribute = gg_node_is(function, "attribute");
-    gg_str name = gg__text(tree, attribute ? gg__field(function, "attribute") : function);
-    return gg_str_is(name, "getLogger") || gg_str_is(name, "get_logger");
-}
-
-static bool binds_a_logger(TSNode node, void *data) {
-    const gg_tree *tree = data;
-    TSNode parent = gg__parent(node);
-    return gg_node_is(parent, "assignment") && makes_logger(tree, gg__field(parent, "right"));
-}
-
-/* Is a get_logger defined in the file itself?  Then what it makes is not known. */
-static bool defines_its_own(const gg_tree *tree) {
-    static const char *const names[] = {"getLogger", "get_logger"};
-    TSNode root = gg_tree_root(tree);
-    for (uint32_t i = 0; i < gg__child_count(root); i++) {
-        TSNode child = gg__child(root, i);
-        if (gg_node_is(child, "function_definition") &&
-            in_list(gg__text(tree, gg__field(child, "name")), names, GG_COUNT(names)))
-            return true;
-    }
-    return false;
-}
-
-static bool is_logger(const gg_tree *tree, TSNode object) {
-    if (makes_logger(tree, object)) return !defines_its_own(tree);
-    if (!gg_node_is(object, "identifier")) return false;
-    gg_str name = gg__text(tree, object);
-    if (gg_str_equal(gg__module_alias(tree, object, "logging"), name)) return true;
-    return !gg__is_local(tree, object, name) && gg__is_bound_in_module(tree, name) && !defines_its_own(tree) &&
-           gg__each_module_binding(tree, name, binds_a_logger, (void *)tree);
 }
 
 /* Output that goes to the terminal: a file may be read by somebody. */
@@ -272,13 +257,52 @@ static bool is_message(const gg_rule_input *in, TSNode call) {
     if (!gg_node_is(function, "attribute")) return false;
     TSNode object = gg__field(function, "object");
     gg_str method = gg__text(tree, gg__field(function, "attribute"));
-    return is_log_method(method) && (is_logger(tree, object) || recorded_logger(in, call));
+    return is_log_method(method) && (gg__is_logger(tree, object) || recorded_logger(in, call));
 }
 
+typedef struct saying {
+    const gg_rule_input *in;
+    bool says;
+} saying;
+
+static bool is_called_elsewhere(TSNode node) {
+    for (TSNode at = gg__parent(node); !ts_node_is_null(at); at = gg__parent(at)) {
+        if (gg_node_is(at, "lambda")) return true;
+        if (gg_node_is(at, "expression_statement")) return false;
+    }
+    return false;
+}
+
+/* Messages, and what changes nothing. */
+static bool only_says(TSNode node, void *data) {
+    saying *s = data;
+    if (!gg_node_is(node, "call") || is_called_elsewhere(node) || !is_message(s->in, node))
+        return changes_nothing(node, (void *)s->in->tree);
+    s->says = true;
+    return true;
+}
+
+/* `print(x)`, and `verbose and print(x)`, `[print(x) for x in xs]`, `print(x) if verbose else None` */
 bool gg__is_diagnostic(const gg_rule_input *in, TSNode statement) {
+    static const char *const forms[] = {"call", "boolean_operator", "conditional_expression", "list_comprehension"};
     if (!gg_node_is(statement, "expression_statement") || gg__child_count(statement) != 1) return false;
-    TSNode call = gg__child(statement, 0);
-    return gg_node_is(call, "call") && is_message(in, call) && gg__is_harmless(in->tree, gg__field(call, "arguments"));
+    TSNode work = gg__child(statement, 0);
+    saying s = {in, false};
+    if (!gg__is_one_of(gg_str_from(ts_node_type(work)), forms, GG_COUNT(forms))) return false;
+    if (gg_node_is(work, "call"))
+        return is_message(in, work) && gg__is_harmless(in->tree, gg__field(work, "arguments"));
+    return gg__visit(work, only_says, &s) && s.says;
+}
+
+bool gg__is_message_of_none(const gg_rule_input *in, TSNode call) {
+    static const char *const telling[] = {"warnings.warn", "pprint.pprint", "traceback.print_stack"};
+    const gg_tree *tree = in->tree;
+    TSNode function = gg__field(call, "function");
+    if (!gg_node_is(call, "call") || !is_message(in, call) || !gg__is_harmless(tree, gg__field(call, "arguments")))
+        return false;
+    bool none = gg__names_builtin(tree, function, "print");
+    for (size_t i = 0; i < GG_COUNT(telling); i++) none = none || gg__refers_to(tree, function, telling[i]);
+    return none || gg__is_own_logger(tree, gg__field(function, "object"));
 }
 
 bool gg__only_diagnostics(const gg_rule_input *in, TSNode block) {

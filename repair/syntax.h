@@ -66,6 +66,8 @@ void gg__set(const gg_tree *tree, const char *name, gg_str member, gg_arena *are
 /* An expression statement whose only work is output or logging (print, warnings.warn, a method of a logger), with its value unused and
  * arguments that change nothing.  Resolved through imports and module-level assignments, or by the break's own record. */
 bool gg__is_diagnostic(const gg_rule_input *in, TSNode statement);
+/* … or a call of the kind, whose value is certainly None, wherever it stands. */
+bool gg__is_message_of_none(const gg_rule_input *in, TSNode call);
 /* All statements of the block are diagnostics (or `pass`, comments). */
 bool gg__only_diagnostics(const gg_rule_input *in, TSNode block);
 /* Evaluating it changes nothing, as far as names tell: an allow-list of operations, functions and methods. */

@@ -3,10 +3,19 @@
  * nothing and cannot fail.  Safety: exact.  Page: docs/rules/GG021.md */
 #include "repair/slice.h"
 
+/* `a, b = x.min().item(), x.max().item()` */
+static bool are_as_many(TSNode names, TSNode values) {
+    static const char *const several[] = {"expression_list", "tuple"};
+    bool written = gg_node_is(names, "pattern_list") &&
+                   gg__is_one_of(gg_str_from(ts_node_type(values)), several, GG_COUNT(several));
+    return written && gg__child_count(names) == gg__child_count(values);
+}
+
 static bool is_idle(const gg_rule_input *in, TSNode statement) {
     TSNode inner = gg__child(statement, 0), value = gg__bound_value(statement);
     bool bare = gg_node_is(inner, "call") || gg_node_is(inner, "attribute");
-    bool simple = gg_node_is(inner, "assignment") && gg_node_is(gg__field(inner, "left"), "identifier");
+    bool simple = gg_node_is(inner, "assignment") &&
+                  (gg_node_is(gg__field(inner, "left"), "identifier") || are_as_many(gg__field(inner, "left"), value));
     if (bare) value = inner;
     return (bare || simple) && gg__is_harmless(in->tree, value) && gg__cannot_fail(in, value);
 }

@@ -1,41 +1,7 @@
 /* GG057 unused-call: a counter of memory, a thread or the like is asked for, and nobody uses it; Dynamo skips the call all the same.
  * Offers: to delete the statement.  Refuses: unless the function is certainly one that only looks and
  * cannot fail, its arguments are names, and the name it is kept under is never read.  Safety: exact.  Page: docs/rules/GG057.md */
-#include "repair/syntax.h"
-
-static const char *const looking[] = {
-    "inspect.currentframe",
-    "os.cpu_count",
-    "os.getpid",
-    "platform.node",
-    "socket.gethostname",
-    "sys.getrefcount",
-    "sys.getsizeof",
-    "threading.active_count",
-    "threading.current_thread",
-    "threading.get_ident",
-    "torch.cuda.device_count",
-    "torch.cuda.max_memory_allocated",
-    "torch.cuda.max_memory_reserved",
-    "torch.cuda.memory_allocated",
-    "torch.cuda.memory_reserved",
-    "torch.get_num_threads",
-    "torch.get_rng_state",
-    "torch.random.get_rng_state",
-    "torch.random.initial_seed",
-    "torch.initial_seed",
-    "uuid.uuid4",
-};
-
-/* Clocks are GG021's. */
-static bool only_looks(const gg_tree *tree, TSNode call) {
-    TSNode arguments = gg__field(call, "arguments");
-    for (uint32_t i = 0; i < gg__child_count(arguments); i++)
-        if (!gg_node_is(gg__child(arguments, i), "identifier")) return false;
-    for (size_t i = 0; i < GG_COUNT(looking); i++)
-        if (gg__refers_to(tree, gg__field(call, "function"), looking[i])) return true;
-    return false;
-}
+#include "repair/texts.h"
 
 typedef struct use_search {
     const gg_tree *tree;
@@ -72,7 +38,7 @@ static bool check(const gg_rule_input *in, gg_rule_match *out) {
     }
     for (TSNode at = gg__parent(statement); !gg_node_is(at, "function_definition"); at = gg__parent(at))
         if (ts_node_is_null(at) || gg_node_is(at, "class_definition")) return false;
-    return gg_node_is(value, "call") && only_looks(in->tree, value);
+    return gg_node_is(value, "call") && gg__looks_without_fail(in->tree, value);
 }
 
 static int edit(const gg_rule_input *in, const gg_rule_match *match, gg_arena *arena, gg_edits *out, gg_error *err) {

@@ -1,0 +1,25 @@
+/* Values that a program asks for to tell them, and the formats of texts.  Private to repair/.  Any thread. */
+#ifndef GG_REPAIR_TEXTS_H
+#define GG_REPAIR_TEXTS_H
+
+#include "repair/syntax.h"
+
+/* ---- what only looks (looks.c) ---------------------------------------------------------------------------------------- */
+/* A call of a function that asks for the state of the machine, of torch or of logging, and changes nothing: os.getpid(), logging.getLogger("a"). */
+bool gg__only_looks(const gg_tree *tree, TSNode call);
+bool gg__looks_without_fail(const gg_tree *tree, TSNode call);  /* … and its arguments are such as it always takes */
+bool gg__looks_at_a_number(const gg_tree *tree, TSNode call);   /* … and it gives a number */
+bool gg__clock_counts(const gg_tree *tree, TSNode call);        /* a clock that gives a number, and no date */
+bool gg__is_thread_name(const gg_tree *tree, TSNode attribute); /* threading.current_thread().name */
+
+/* ---- formats (texts.c) ---------------------------------------------------------------------------------------------------- */
+typedef enum gg__conversion { GG__ANYTHING, GG__WHOLE, GG__REAL } gg__conversion;
+enum { GG__MAX_CONVERSIONS = 16 };
+
+bool gg__is_bytes(const gg_tree *tree, TSNode string);
+/* What the places of `"%s of %d"` and `"{} {:.3f}"` take; how many there are, -1 when there are too many or others. */
+int32_t gg__percent_conversions(const gg_tree *tree, TSNode string, gg__conversion *out);
+int32_t gg__format_conversions(const gg_tree *tree, TSNode string, gg__conversion *out);
+bool gg__is_plain_date(const gg_tree *tree, TSNode string); /* a format that strftime knows everywhere */
+
+#endif
