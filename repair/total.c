@@ -22,6 +22,24 @@ static bool is_integer_of_one_element(const gg_rule_input *in, TSNode node) {
     return has_one_element(in, node) && !gg__is_floating(gg__infer(in, node).dtype);
 }
 
+/* `category=UserWarning` */
+static bool is_warning_class(const gg_tree *tree, TSNode node) {
+    static const char *const classes[] = {"Warning",
+                                          "UserWarning",
+                                          "DeprecationWarning",
+                                          "FutureWarning",
+                                          "RuntimeWarning",
+                                          "SyntaxWarning",
+                                          "PendingDeprecationWarning",
+                                          "ImportWarning",
+                                          "UnicodeWarning",
+                                          "BytesWarning",
+                                          "ResourceWarning"};
+    for (size_t i = 0; i < GG_COUNT(classes); i++)
+        if (gg__names_builtin(tree, node, classes[i])) return true;
+    return false;
+}
+
 static bool is_total(const gg_rule_input *in, TSNode node, int depth);
 static bool is_text(const gg_rule_input *in, TSNode node, int depth);
 
@@ -303,7 +321,7 @@ static bool is_total(const gg_rule_input *in, TSNode node, int depth) {
                is_tensor(in, gg__field(node, "object"));
     if (gg_node_is(node, "identifier")) {
         TSNode value = value_of(in, node);
-        return !ts_node_is_null(value) && is_total(in, value, depth + 1);
+        return is_warning_class(in->tree, node) || (!ts_node_is_null(value) && is_total(in, value, depth + 1));
     }
     if (gg_node_is(node, "binary_operator")) {
         gg_str op = gg__text(in->tree, gg__field(node, "operator"));
