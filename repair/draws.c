@@ -106,12 +106,39 @@ static TSNode only_value(const gg__select *s, TSNode name) {
     return gg__strip_parentheses(gg__field(assignment, "right"));
 }
 
+static bool is_any(TSNode node, const char *const *types, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (gg_node_is(node, types[i])) return true;
+    return false;
+}
+
+/* Is a name only asked for, or returned?  Where it meets tensors, it is one without dimensions once no break hands it on as a number: `n ** r` and
+ * `r / n` may be other values then, and the product with an integer without dimensions one of another dtype. */
+static bool is_only_asked(TSNode node, void *data) {
+    static const char *const inside[] = {"parenthesized_expression", "comparison_operator", "not_operator",
+                                         "boolean_operator"};
+    const binding_search *search = data;
+    bool own = gg_node_is(node, "identifier") && gg_str_equal(gg__text(search->tree, node), search->name);
+    if (!own || gg__is_member_name(node) || gg__is_binding(node)) return true;
+    TSNode parent = gg__parent(node), list = gg__parent(parent);
+    if (gg_node_is(gg_node_is(parent, "expression_list") ? list : parent, "return_statement")) return true;
+    while (is_any(parent, inside, GG_COUNT(inside))) {
+        node = parent;
+        parent = gg__parent(parent);
+    }
+    if (gg_node_is(parent, "conditional_expression")) return ts_node_eq(gg__child(parent, 1), node);
+    return (gg_node_is(parent, "if_statement") || gg_node_is(parent, "elif_clause")) &&
+           ts_node_eq(gg__field(parent, "condition"), node);
+}
+
 typedef enum held { NOTHING, NUMBER, TRUTH } held;
 
 /* A name that holds a drawn integer, or what a comparison with one said. */
 static held what_is(const gg__select *s, TSNode name) {
-    TSNode value = only_value(s, gg__strip_parentheses(name));
-    if (ts_node_is_null(value)) return NOTHING;
+    name = gg__strip_parentheses(name);
+    TSNode value = only_value(s, name);
+    binding_search search = {.tree = s->in->tree, .name = gg__text(s->in->tree, name)};
+    if (ts_node_is_null(value) || !gg__visit(gg__function(name), is_only_asked, &search)) return NOTHING;
     if (is_pythons(s, value)) return NUMBER;
     if (!gg_node_is(value, "comparison_operator") || gg__child_count(value) != 2) return NOTHING;
     gg_str op = gg__text(s->in->tree, ts_node_child(value, 1));
