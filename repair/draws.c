@@ -148,6 +148,22 @@ static held what_is(const gg__select *s, TSNode name) {
     return drawn ? TRUTH : NOTHING;
 }
 
+static bool is_no_float(TSNode node, void *data) {
+    const gg__select *s = data;
+    TSNode function = gg__field(node, "function");
+    if (!gg_node_is(node, "call")) return true;
+    return !gg__refers_to(s->in->tree, function, "random.random") &&
+           !gg__refers_to(s->in->tree, function, "random.uniform");
+}
+
+/* Does the function draw floating numbers as well?  A break that is gone may have handed them on as Python's. */
+static bool is_beside_a_float(const gg__select *s, TSNode node) {
+    TSNode function = node;
+    for (TSNode at = node; !ts_node_is_null(at); at = gg__parent(at))
+        if (gg_node_is(at, "function_definition")) function = at;
+    return !gg__visit(function, is_no_float, (void *)s);
+}
+
 /* Quotes in an f-string may be those that it is written in. */
 static bool is_in_string(TSNode node) {
     for (TSNode at = node; !ts_node_is_null(at); at = gg__parent(at))
@@ -163,7 +179,7 @@ static void as_tensor(gg__select *s, gg_str text, gg__test *out) {
 }
 
 bool gg__test_of_drawn(gg__select *s, gg__arm *arm, TSNode left, gg_str op, TSNode right, gg__test *out) {
-    if (is_in_string(left)) return false;
+    if (is_in_string(left) || is_beside_a_float(s, left)) return false;
     held a = what_is(s, left), b = ts_node_is_null(right) ? NOTHING : what_is(s, right);
     gg_str x = gg__text_in(s, arm, left);
     if (ts_node_is_null(right)) {
@@ -188,7 +204,7 @@ bool gg__is_drawn(const gg__select *s, TSNode node) {
 
 static bool of_python(gg__select *s, TSNode node, gg__test *out) {
     gg_str text = gg__text(s->in->tree, node);
-    if (is_in_string(node)) return false;
+    if (is_in_string(node) || is_beside_a_float(s, node)) return false;
     if (is_pythons(s, node)) {
         as_tensor(s, gg_arena_printf(s->arena, "%.*s != 0", GG_STR_ARG(text)), out);
         return true;
@@ -216,14 +232,6 @@ bool gg__test_drawn(gg__select *s, TSNode node, gg__test *out) {
 }
 
 /* ---- what is not mended ------------------------------------------------------------------------------------------------- */
-
-static bool is_no_float(TSNode node, void *data) {
-    const gg__select *s = data;
-    TSNode function = gg__field(node, "function");
-    if (!gg_node_is(node, "call")) return true;
-    return !gg__refers_to(s->in->tree, function, "random.random") &&
-           !gg__refers_to(s->in->tree, function, "random.uniform");
-}
 
 bool gg__draws_a_float(const gg__select *s, TSNode condition) {
     TSNode left = gg__child(condition, 0);
