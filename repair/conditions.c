@@ -110,17 +110,16 @@ static bool number_comparison(gg__select *s, gg__arm *arm, TSNode left, gg_str o
 
 /* ---- comparisons ---------------------------------------------------------------------------------------------------------- */
 
-static bool is_order(gg_str op) {
+bool gg__is_order(gg_str op) {
     static const char *const ops[] = {"<", ">", "<=", ">=", "==", "!="};
-    for (size_t i = 0; i < GG_COUNT(ops); i++)
-        if (gg_str_is(op, ops[i])) return true;
-    return false;
+    return gg__is_one_of(op, ops, GG_COUNT(ops));
 }
 
 static bool link(gg__select *s, gg__arm *arm, TSNode left, gg_str op, TSNode right, gg__test *out) {
     gg__meta a = gg__infer_in(s, arm, left), b = gg__infer_in(s, arm, right);
     bool tensors = (a.sort == GG__TENSOR && b.sort != GG__UNKNOWN) || (b.sort == GG__TENSOR && a.sort != GG__UNKNOWN);
-    if (!tensors) return number_comparison(s, arm, left, op, right, out);
+    if (!tensors)
+        return gg__test_of_drawn(s, arm, left, op, right, out) || number_comparison(s, arm, left, op, right, out);
     if ((a.sort == GG__TENSOR && a.rank != 0) || (b.sort == GG__TENSOR && b.rank != 0)) return false;
     gg_str x = gg__text_in(s, arm, left), y = gg__text_in(s, arm, right);
     *out = (gg__test){gg_arena_printf(s->arena, "%.*s %.*s %.*s", GG_STR_ARG(x), GG_STR_ARG(op), GG_STR_ARG(y)), false,
@@ -141,7 +140,8 @@ static bool comparison(gg__select *s, gg__arm *arm, TSNode node, gg__test *out) 
     if (operators + 1 != count) return false;
     for (uint32_t i = 0; i + 1 < count; i++) {
         gg__test one;
-        if (!is_order(ops[i]) || !link(s, arm, gg__child(node, i), ops[i], gg__child(node, i + 1), &one)) return false;
+        if (!gg__is_order(ops[i]) || !link(s, arm, gg__child(node, i), ops[i], gg__child(node, i + 1), &one))
+            return false;
         if (count == 2) {
             *out = one;
             return true;
@@ -226,56 +226,11 @@ bool gg__test_at(gg__select *s, gg__arm *arm, TSNode node, uint32_t depth, gg__t
     if (gg_node_is(node, "comparison_operator"))
         return gg__test_of_member(s, arm, node, out) || comparison(s, arm, node, out);
     if (gg_node_is(node, "call")) return of_call(s, arm, node, depth, out);
-    return truth(s, arm, node, out);
+    return gg__test_of_drawn(s, arm, node, GG_STR_NULL, (TSNode){0}, out) || truth(s, arm, node, out);
 }
 
 bool gg__test_of(gg__select *s, gg__arm *arm, TSNode node, gg__test *out) {
     return gg__test_at(s, arm, node, 0, out);
-}
-
-/* ---- random draws ------------------------------------------------------------------------------------------------------------ */
-
-/* torch.rand(1), torch.rand([]): one number, at a device. */
-static bool is_draw(const gg_tree *tree, TSNode call, bool *zero_d) {
-    static const char *const none[] = {"[]", "()"}, *const one[] = {"1", "(1,)", "[1]"};
-    TSNode function = gg__field(call, "function"), arguments = gg__field(call, "arguments");
-    if (!gg__refers_to(tree, function, "torch.rand") && !gg__refers_to(tree, function, "torch.randn")) return false;
-    if (gg__child_count(arguments) == 2) {
-        TSNode option = gg__child(arguments, 1);
-        bool device = gg_node_is(option, "keyword_argument") && gg_node_is(gg__field(option, "value"), "attribute") &&
-                      gg_str_is(gg__text(tree, gg__field(option, "name")), "device");
-        if (!device) return false;
-    } else if (gg__child_count(arguments) != 1) {
-        return false;
-    }
-    gg_str size = gg__text(tree, gg__child(arguments, 0));
-    *zero_d = gg_str_is(size, none[0]) || gg_str_is(size, none[1]);
-    return *zero_d || gg_str_is(size, one[0]) || gg_str_is(size, one[1]) || gg_str_is(size, one[2]);
-}
-
-bool gg__test_drawn(gg__select *s, TSNode node, gg__test *out) {
-    const gg_tree *tree = s->in->tree;
-    node = gg__strip_parentheses(node);
-    TSNode left = gg__strip_parentheses(gg__child(node, 0)), right = gg__child(node, 1);
-    if (!gg_node_is(node, "comparison_operator") || gg__child_count(node) != 2 || !gg_node_is(left, "call"))
-        return false;
-    gg_str op = gg__text(tree, ts_node_child(node, 1));
-    gg__meta number = gg__infer(s->in, right);
-    bool zero_d, taken = false, counted = number.sort == GG__SCALAR_INT || number.sort == GG__SCALAR_FLOAT;
-    TSNode function = gg__field(left, "function");
-    if (gg_node_is(function, "attribute") && gg_str_is(gg__text(tree, gg__field(function, "attribute")), "item") &&
-        gg__child_count(gg__field(left, "arguments")) == 0) {
-        left = gg__field(function, "object");
-        taken = true; /* Python compares doubles */
-    }
-    if (!is_order(op) || !counted || !is_draw(tree, left, &zero_d)) return false;
-    gg_str draw = gg__text(tree, left), value = gg__text(tree, right);
-    out->text =
-        gg_arena_printf(s->arena, "%s%.*s%s %.*s %.*s%s", zero_d ? "" : "(", GG_STR_ARG(draw), taken ? ".double()" : "",
-                        GG_STR_ARG(op), GG_STR_ARG(value), zero_d ? "" : ").squeeze()");
-    out->negated = false;
-    out->atom = !zero_d;
-    return true;
 }
 
 /* ---- flags of Python's ----------------------------------------------------------------------------------------------------------- */
@@ -323,7 +278,8 @@ static bool split(gg__select *s, TSNode condition, bool either, gg_str *flags, g
             add_flag(s, flags, operands[i], op);
             continue;
         }
-        if (sort != GG__UNKNOWN && sort != GG__TENSOR) {
+        bool drawn = gg__is_drawn(s, operands[i]);
+        if (!drawn && sort != GG__UNKNOWN && sort != GG__TENSOR) {
             s->unseen = s->unseen || !(m.seen && (m.value != 0) != either);
             add_flag(s, flags, operands[i], op);
             continue;

@@ -41,6 +41,19 @@ static gg__meta fresh(gg_str dtype, gg__vagueness vague) {
         .sort = GG__TENSOR, .dtype = dtype, .vague = vague, .smooth = true, .linear = true, .fresh = true};
 }
 
+bool gg__makes_anew(const gg_tree *tree, TSNode call, bool *like) {
+    static const char *const sized[] = {"torch.empty", "torch.zeros", "torch.ones"};
+    static const char *const alike[] = {"torch.empty_like", "torch.zeros_like", "torch.ones_like"};
+    TSNode function = gg__field(call, "function");
+    bool found = false;
+    *like = false;
+    for (size_t i = 0; !found && i < GG_COUNT(sized); i++) {
+        *like = gg__refers_to(tree, function, alike[i]);
+        found = *like || gg__refers_to(tree, function, sized[i]);
+    }
+    return found && gg_node_is(call, "call") && gg_node_is(gg__field(call, "arguments"), "argument_list");
+}
+
 /* Of a tensor made anew: `like` gives what is not said, or the dtype is torch's default. */
 static gg__meta with_options(gg__inference *s, const gg__call *call, gg__meta out) {
     TSNode dtype, device;

@@ -43,6 +43,8 @@ typedef struct gg__select {
     gg_str outer[GG__MAX_OUTER]; /* names that arms read as they were before the branch; full: any name */
     size_t outer_count;
     bool copies; /* what is selected may be a tensor of its own where it was one that others hold: gg_edits.copies */
+    bool on_cpu; /* the condition is a tensor of the CPU's, whatever device the arms are on */
+    bool draws;  /* the condition draws a number: it is to be evaluated once, where it was */
     bool finite; /* the condition asks whether values are finite: the arm not taken may hold what is not */
     /* it will lie under a flag that was not so in the capture: no run of it may have shown that sizes differ */
     bool unseen;
@@ -73,8 +75,7 @@ bool gg__test_at(gg__select *s, gg__arm *arm, TSNode node, uint32_t depth, gg__t
 /* condition_calls.c: any(), all(), `torch.equal(a, b)`, `torch.allclose(a, b)`; `3 in x` */
 bool gg__test_of_call(gg__select *s, gg__arm *arm, TSNode call, uint32_t depth, gg__test *out);
 bool gg__test_of_member(gg__select *s, gg__arm *arm, TSNode comparison, gg__test *out);
-/* `torch.rand(1) < p`, as the whole condition: drawn exactly once, whichever arm is taken. */
-bool gg__test_drawn(gg__select *s, TSNode node, gg__test *out);
+bool gg__is_order(gg_str op);                               /* `<` and its like */
 gg_str gg__test_text(gg__select *s, gg__test test);         /* with the negation in it */
 bool gg__untestable(const gg__select *s, TSNode condition); /* says why it is none of these (hindrance.h); false */
 /* `flag and t`: what is in front of the site is Python's; it was asked first and is so then.  Behind it may be flags, which change nothing, and
@@ -84,6 +85,14 @@ bool gg__split_condition(gg__select *s, TSNode condition, gg_str *flags, gg__tes
 bool gg__split_either(gg__select *s, TSNode condition, gg_str *flags, gg__test *test);
 bool gg__is_branch(const gg_rule_input *in); /* a break that a condition may be */
 bool gg__asks_finiteness(const gg_tree *tree, TSNode condition);
+
+/* ---- draws.c ------------------------------------------------------------------------------------------------------------ */
+/* `torch.rand(1) < p`, `random.randint(0, 1)`, as the whole condition: drawn exactly once, whichever arm is taken. */
+bool gg__test_drawn(gg__select *s, TSNode node, gg__test *out);
+/* `flip == 1`, `flip` (without `op` and `right`), of a name that holds an integer that was drawn by Python. */
+bool gg__test_of_drawn(gg__select *s, gg__arm *arm, TSNode left, gg_str op, TSNode right, gg__test *out);
+bool gg__is_drawn(const gg__select *s, TSNode node);           /* one of these */
+bool gg__draws_a_float(const gg__select *s, TSNode condition); /* by Python: see draws.c */
 
 /* ---- divisors.c -----------------------------------------------------------------------------------------------------------------
  * `x / n if n > 0 else x`: where n is zero the quotient is not wanted, but its gradient, zero times infinity, is not a number.  So the divisor is one

@@ -70,7 +70,8 @@ static bool build(const gg_rule_input *in, bool approximate, gg_arena *arena, gg
     gg__select s;
     gg__test test;
     gg__select_init(&s, in, c.node, arena);
-    bool tested = gg__test_of(&s, NULL, c.condition, &test);
+    bool tested = gg__test_of(&s, NULL, c.condition, &test) || gg__test_drawn(&s, c.condition, &test);
+    tested = tested && (!s.on_cpu || gg__facts_on_cpu(in)); /* the number would be a tensor there */
     if (tested) {
         gg_str text = gg__where(&s, test, gg__text(in->tree, gg__strip_parentheses(c.yes)),
                                 gg__text(in->tree, gg__strip_parentheses(c.no)));

@@ -32,6 +32,9 @@ bool gg__unselectable(const gg__select *s, const gg__arm *arm, TSNode node) {
 
 bool gg__untestable(const gg__select *s, TSNode condition) {
     if (s->in->hindrance == NULL) return false;
+    if (gg__draws_a_float(s, gg__strip_parentheses(condition)))
+        return gg__hinder(s->in, condition,
+                          "draws a floating number, which torch hands to compiled code in a wrong form");
     TSNode part = unknown_part(s, NULL, condition, 0);
     if (!ts_node_is_null(part))
         return gg__hinder(s->in, part, "not known to be a tensor, or not proven to be harmless");

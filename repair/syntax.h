@@ -152,6 +152,8 @@ bool gg__is_copy(const gg_rule_input *in, TSNode statement, TSNode arm, gg_str t
 bool gg__may_be_one(const gg_rule_input *in, TSNode statement, TSNode a, TSNode b);
 /* Does nobody else hold the tensor of the name when the statement begins?  It was made by arithmetic before it, in the same block. */
 bool gg__owns(const gg_rule_input *in, TSNode statement, gg_str name);
+/* torch.empty(4, 4), torch.zeros(x.shape, dtype=…); `like`: torch.empty_like(x).  Memory that nobody else holds. */
+bool gg__makes_anew(const gg_tree *tree, TSNode call, bool *like);
 bool gg__same_tensor(gg__meta a, gg__meta b); /* equal dtype, shape and strides */
 bool gg__is_condition(gg__meta m);            /* a 0-d bool tensor */
 

@@ -42,9 +42,11 @@ static bool conditional(gg__select *s, TSNode node, gg_str *out) {
     gg_str flags = GG_STR_NULL;
     gg__test test;
     s->finite = gg__asks_finiteness(s->in->tree, condition);
-    if (!gg__test_of(s, NULL, condition, &test) && !gg__split_condition(s, condition, &flags, &test))
+    if (!gg__test_of(s, NULL, condition, &test) && !gg__test_drawn(s, condition, &test) &&
+        !gg__split_condition(s, condition, &flags, &test))
         return gg__untestable(s, condition);
     s->divides_safely = !alike(s, node, yes, no); /* divisors are left as they are where nothing speaks against it */
+    if (s->divides_safely && s->draws) return unlike(s, node, yes, no); /* divisors would ask once more */
     if (s->divides_safely && !alike(s, node, yes, no)) return unlike(s, node, yes, no);
     note_copies(s, node, yes, no);
     s->taken = test;

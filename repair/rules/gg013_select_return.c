@@ -70,7 +70,8 @@ static bool look(gg__select *s, early *e, gg__arm *arm) {
     s->statement = e->node;
     s->finite = gg__asks_finiteness(s->in->tree, condition);
     if (!gg_node_is(function, "function_definition") || !gg__visit(function, is_no_scope, &function)) return false;
-    if (gg__has_comment(s->in->tree, gg_node_span(e->node)) || !gg__test_of(s, NULL, condition, &e->test))
+    if (gg__has_comment(s->in->tree, gg_node_span(e->node)) ||
+        (!gg__test_of(s, NULL, condition, &e->test) && !gg__test_drawn(s, condition, &e->test)))
         return gg__untestable(s, condition);
     gg__meta a = gg__infer(s->in, e->value);
     e->first = gg__text_reading(s, NULL, gg__strip_parentheses(e->value), &reads);

@@ -189,6 +189,9 @@ static void test_what_hinders_is_said(void **state) {
          "line 10, `x / n`: where it is not wanted, its gradient may be infinite or NaN"},
         {"GG010", "untouched_batch_of_one.py",
          "line 7, `if h.sum() > 0:…`: `a` may have other sizes on the other way with other inputs"},
+        {"GG010", "untouched_drawn_float.py",
+         "line 10, `random.uniform(0, 1) < 0.5`: draws a floating number, which torch hands to compiled code in a "
+         "wrong form"},
         {"GG011", "untouched_other_dtype.py", "nothing"},
         {"GG013", "untouched_print_between.py",
          "line 9, `print(\"not yet\")`: would run behind the early return, and is no assignment to a name"},
