@@ -4,6 +4,7 @@
  * that is not listed makes the result unknown, and rules refuse what is unknown.  So is what may raise for some values.  Hence everything
  * inferred here is pure and total: evaluating it one time more or less changes nothing.  See syntax.h and infer.h. */
 #include "repair/infer.h"
+#include "repair/alias.h"
 
 enum { MAX_DEPTH = 100 };
 
@@ -157,9 +158,17 @@ static gg__meta comparison(gg__inference *s, TSNode node) {
     return gg__compare(a, gg__infer_node(s, right));
 }
 
+/* `skip = self.training and t`: a tensor in one mode, Python's bool in the other. */
+static bool may_be_a_flag(const gg_rule_input *in, TSNode name, gg__meta fact) {
+    return gg__is_condition(fact) &&
+           gg_node_is(gg__strip_parentheses(gg__value_at(in->tree, name, gg__text(in->tree, name))),
+                      "boolean_operator");
+}
+
 static gg__meta infer(gg__inference *s, TSNode node) {
     if (gg_node_is(node, "identifier")) {
         gg__meta fact = from_fact(s->in, node);
+        if (may_be_a_flag(s->in, node, fact)) return gg__unknown;
         return fact.sort != GG__UNKNOWN ? fact : gg__module_number(s->in, node);
     }
     if (gg_node_is(node, "attribute")) return attribute(s, node);

@@ -197,6 +197,7 @@ void gg__edit_part_store(const gg_rule_input *in, const gg__part_store *s, gg_ar
         TSNode index = gg__child(s->part.subscript, i);
         if (!ts_node_eq(index, s->index) && !is_colon(index) && !gg_node_is(index, "ellipsis")) last = i;
     }
+    if (last && gg_node_is(gg__child(s->part.subscript, 1), "ellipsis")) last = count - 1; /* counted from the end */
     for (uint32_t i = 1; i <= last; i++) {
         TSNode index = gg__child(s->part.subscript, i);
         gg_str text = ts_node_eq(index, s->index) ? GG_STR(":") : gg__text(in->tree, index);

@@ -1,10 +1,12 @@
-/* GG071 flag-of-a-tensor: `flag = bool(t)`, `n = t.item()`, and a branch that asks for the flag, or compares the number.
+/* GG071 flag-of-a-tensor: `flag = bool(t)`, `n = t.item()`, `flag = True if t else False`, and a branch that asks for the flag, or compares the number.
  * Offers: the value stays a tensor, and the branch on it is mended as one on a tensor is (GG002, GG010, GG011, GG012, GG013).
  * Refuses: where what else reads the value cannot take a tensor, where more than names is bound between, and what those rules refuse.
  * Safety: exact.  Page: docs/rules/GG071.md
  *
  * DESIGN  The site is the flag's; the rules are asked about the branch, with one fact more: what the flag is then. */
+#include "repair/alias.h"
 #include "repair/hindrance.h"
+#include "repair/infer.h"
 #include "repair/masks.h"
 #include "repair/scalar.h"
 #include "repair/select.h"
@@ -22,6 +24,7 @@ typedef struct flag {
     TSNode asks[GG__MAX_ASKS]; /* the name, in the branch's conditions */
     uint32_t ask_count;
     bool taken, elsewhere;
+    bool trains; /* the flag is false unless `self.training` */
 } flag;
 
 typedef struct flag_search {
@@ -137,25 +140,100 @@ static bool can_take(const gg_rule_input *in, flag *f, TSNode name, gg_arena *ar
     return gg__scalar_replace(in, &r, arena, NULL) && r.widening == widening && !r.rewrites;
 }
 
+/* ---- `True if t < 0.1 else False` -------------------------------------------------------------------------------------------- */
+
+/* A name that is read holds a tensor in either mode: what the capture saw of it is of one. */
+static bool is_always_bound(TSNode node, void *data) {
+    const gg_rule_input *in = data;
+    if (!gg_node_is(node, "identifier") || gg__is_member_name(node)) return true;
+    gg__meta m = gg__infer(in, node);
+    if (m.sort != GG__TENSOR) return gg__is_number(m) || gg_str_is(gg__text(in->tree, node), "self");
+    TSNode value = gg__strip_parentheses(gg__value_at(in->tree, node, gg__text(in->tree, node)));
+    return gg_node_is(value, "call") && gg__refers_to(in->tree, gg__field(value, "function"), "torch.rand");
+}
+
+/* Nobody gives `training` another value than train() does. */
+static bool leaves_the_mode(TSNode node, void *data) {
+    const gg_tree *tree = data;
+    TSNode parent = gg__parent(node);
+    if (gg_node_is(node, "string")) return !gg_str_contains(gg__text(tree, node), GG_STR("training")); /* setattr */
+    if (!gg_node_is(node, "attribute") || !gg_str_is(gg__text(tree, gg__field(node, "attribute")), "training"))
+        return true;
+    bool reads = gg_node_is(parent, "boolean_operator") || gg_node_is(parent, "binary_operator");
+    return (reads || !ts_node_eq(gg__field(parent, "left"), node)) && !gg_node_is(parent, "pattern_list") &&
+           !gg_node_is(parent, "tuple_pattern");
+}
+
+/* `self.training and t`: nn.Module keeps a bool there, and so does the file. */
+static bool split_training(const gg_rule_input *in, TSNode *test) {
+    TSNode node = gg__strip_parentheses(*test), left = gg__strip_parentheses(gg__field(node, "left"));
+    if (!gg_node_is(node, "boolean_operator") || !gg_node_is(left, "attribute") ||
+        !gg_str_is(gg__text(in->tree, gg__field(node, "operator")), "and") ||
+        !gg_str_is(gg__text(in->tree, left), "self.training") || gg__infer(in, left).sort != GG__SCALAR_BOOL ||
+        !gg__visit(gg_tree_root(in->tree), leaves_the_mode, (void *)in->tree) ||
+        !gg__visit(gg__field(node, "right"), is_always_bound, (void *)in))
+        return false;
+    *test = gg__field(node, "right");
+    return true;
+}
+
+/* Its text as a tensor is left in f->text. */
+static bool match_choice(const gg_rule_input *in, flag *f, gg_arena *arena) {
+    TSNode node = gg_node_at(in->tree, in->span);
+    while (!ts_node_is_null(node) && !gg_node_is(node, "conditional_expression")) node = gg__parent(node);
+    TSNode yes = gg__child(node, 0), test = gg__child(node, 1), no = gg__child(node, 2);
+    bool same = gg_node_is(yes, "true") && gg_node_is(no, "false");
+    if (gg__child_count(node) != 3 || (!same && !(gg_node_is(yes, "false") && gg_node_is(no, "true")))) return false;
+    f->trains = split_training(in, &test);
+    test = gg__strip_parentheses(test);
+    gg__meta m = gg__infer(in, test);
+    if (!gg__is_condition(m) || !m.fresh || !gg__covers(test, in->span) || !gg_node_is(test, "comparison_operator"))
+        return false;
+    f->e = (gg__extraction){.call = node, .value = node, .meta = m, .scalar = {.sort = GG__SCALAR_BOOL}};
+    gg_str text = gg__text(in->tree, test);
+    const char *close = same ? "" : ")";
+    f->text = gg_arena_printf(arena, "%s%s%.*s%s%s", same ? "" : "~(", f->trains ? "(" : "", GG_STR_ARG(text),
+                              f->trains ? ") & self.training" : "", close);
+    f->dtype = GG_STR("torch.bool");
+    return true;
+}
+
+/* The mode that the capture did not see runs the selection, too: both ways give what is made of the same name. */
+static bool is_step(const gg_tree *tree, TSNode branch) {
+    TSNode block = gg__field(branch, "consequence");
+    TSNode assignment = gg__child_count(block) == 1 ? gg__assignment(gg__child(block, 0)) : (TSNode){0};
+    return gg_node_is(branch, "if_statement") && !ts_node_is_null(assignment) &&
+           ts_node_is_null(gg__field(branch, "alternative")) &&
+           gg__reads(tree, gg__field(assignment, "right"), gg__text(tree, gg__field(assignment, "left")));
+}
+
+static bool match_call(const gg_rule_input *in, flag *f) {
+    TSNode call = gg_node_at(in->tree, in->span);
+    while (!ts_node_is_null(call) && !gg_node_is(call, "call")) call = gg__parent(call);
+    return !ts_node_is_null(call) && gg__match_extraction(in, call, &f->e) && !f->e.truncates;
+}
+
 /* The texts go into the arena. */
 static const gg_rule *find(const gg_rule_input *in, flag *f, gg_arena *arena) {
     *f = (flag){.in = *in};
-    TSNode call = gg_node_at(in->tree, in->span);
-    while (!ts_node_is_null(call) && !gg_node_is(call, "call")) call = gg__parent(call);
-    if (!gg_str_is(in->site->id, "GB0124") || in->site->first == NULL || ts_node_is_null(call) ||
-        !gg__match_extraction(in, call, &f->e) || f->e.truncates || gg__has_comment(in->tree, gg_node_span(call)))
+    bool chosen = gg_str_is(in->site->id, "GB0170");
+    if ((!chosen && !gg_str_is(in->site->id, "GB0124")) || in->site->first == NULL ||
+        !(chosen ? match_choice(in, f, arena) : match_call(in, f)) ||
+        gg__has_comment(in->tree, gg_node_span(f->e.call)))
         return NULL;
+    TSNode call = f->e.call;
     f->statement = gg__statement(call);
     TSNode assignment = gg__assignment(f->statement), function = gg__function(f->statement);
     if (ts_node_is_null(assignment) || !ts_node_eq(gg__field(assignment, "right"), call) || !f->e.meta.fresh ||
         !gg_node_is(function, "function_definition"))
         return NULL;
     f->name = gg__text(in->tree, gg__field(assignment, "left"));
-    read_tensor(in, f, arena);
+    if (!chosen) read_tensor(in, f, arena);
     flag_search search = {in->tree, f};
     if (!gg__visit(function, find_use, &search) || f->elsewhere || f->ask_count == 0 ||
         ts_node_start_byte(f->branch) < ts_node_start_byte(f->statement))
         return NULL;
+    if (f->trains && (f->ask_count != 1 || !is_step(in->tree, f->branch))) return NULL;
     if (f->taken && !can_take(in, f, gg__field(assignment, "left"), arena)) return NULL;
     if (!gg__scalar_uses_init(&f->then, in, f->dtype, GG__AS_IS) || !learn(f)) return NULL;
     gg_rule_match match;
