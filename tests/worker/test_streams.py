@@ -130,3 +130,30 @@ def test_what_was_given_before_is_written_once_up_to_a_limit() -> None:
         """
     )
     assert once < 110_000 and whole is True and forgotten > 1_000_000
+
+
+@pytest.mark.parametrize("plain", [False, True])
+def test_what_is_forgotten_by_the_writer_is_by_the_reader_too(plain: bool) -> None:
+    assert asked(
+        f"""
+        streams.MOST_KEPT_BYTES = 1000
+        shared = {{"key": ["held", 1]}}
+
+        def results():
+            for i in range(20):
+                own = [f"own {{i}}"] * 2
+                yield {{"i": i, "own": [own, own], "shared": [shared, shared], "bytes": bytes([i]) * 300}}
+
+        def work():
+            for i, result in enumerate(results()):
+                yield result
+                if i == 10:
+                    yield Pause
+
+        stream = Stream(work, kinds={{}} if {plain} else None)
+        items = collect(stream)[0]
+        stream.resume()
+        more, lost = collect(stream)
+        print(json.dumps([items + more == list(results()), lost is None]))
+        """
+    ) == [True, True]

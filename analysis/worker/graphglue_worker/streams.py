@@ -32,6 +32,10 @@ class _End:
     """Behind the last result."""
 
 
+class _Anew:
+    """Behind it no result refers to one in front of it."""
+
+
 class Stream(forks.Task):
     """The work, in a fork.  Each result is kept as soon as it is there, however the fork ends.
 
@@ -54,7 +58,7 @@ class Stream(forks.Task):
         self._done = None if forks.can_fork() else [r for r in work() if r is not Pause and r is not Progress]
         if self._done is not None:
             return
-        known = None if kinds is None else {**kinds, "Pause": Pause, "End": _End}
+        known = None if kinds is None else {**kinds, "Pause": Pause, "End": _End, "Anew": _Anew}
         ours, theirs = socket.socketpair()
         self._turn = ours.detach()
         self._turn_place = forks.identity(self._turn)
@@ -71,9 +75,11 @@ class Stream(forks.Task):
             super().__init__(work if known is None else confined, quiet, dump)
         finally:
             theirs.close()
-        behind = _Behind(self._memory)
-        self._results = pickle.Unpickler(behind) if known is None else _plain().Reader(behind, known)
-        self._trusted = known is None
+        self._behind, self._known = _Behind(self._memory), known
+        self._results = self._reader()
+
+    def _reader(self) -> pickle.Unpickler:
+        return pickle.Unpickler(self._behind) if self._known is None else _plain().Reader(self._behind, self._known)
 
     def collect(self, deadline: forks.Deadline) -> "tuple[list[Any], forks.Lost | None]":
         """Wait until it pauses or ends, until the deadline at most.  Returns the results since the last pause, and how the fork was lost when it
@@ -128,12 +134,15 @@ class Stream(forks.Task):
             return None
         try:
             while (item := self._results.load()) is not Pause and item is not _End:
-                results.append(item)
+                if item is _Anew:
+                    self._results = self._reader()
+                else:
+                    results.append(item)
             return item
         except (EOFError, pickle.UnpicklingError):
             return None
         except Exception:  # noqa: BLE001 - who wrote it is not trusted
-            if self._trusted:
+            if self._known is None:
                 raise
             return None
 
@@ -181,6 +190,8 @@ def _dump_each(results: Iterator[Any], f: BinaryIO, turn: int, kinds: "dict[str,
         pickler.dump(result)  # what an earlier one held is not written again
         f.flush()
         if f.tell() - kept_bytes > MOST_KEPT_BYTES:
+            pickler.dump(_Anew)
+            f.flush()
             kept_bytes = f.tell()
             pickler.clear_memo()
         if result is Pause and forks.identity(turn) == turn_place:
