@@ -1,4 +1,5 @@
 /* What counts as a message, and what evaluating an expression may change.  See syntax.h. */
+#include "repair/alias.h"
 #include "repair/speakers.h"
 #include "repair/texts.h"
 
@@ -183,8 +184,22 @@ bool gg__reads_only(const gg_tree *tree, TSNode call) {
     return !gg_node_is(object, "identifier") || !in_list(gg__text(tree, object), keeping, GG_COUNT(keeping));
 }
 
+/* `*it`, `list(it)`, `for a in it` of a name that holds an iterator: it is used up, and whoever goes over it next sees less. */
+static bool uses_up(const gg_tree *tree, TSNode name) {
+    static const char *const makers[] = {"iter", "map", "filter", "zip", "enumerate", "reversed"};
+    TSNode parent = gg__parent(name);
+    if (!gg_node_is(name, "identifier") || (!gg_node_is(parent, "list_splat") && !gg_node_is(parent, "argument_list") &&
+                                            !gg_node_is(parent, "for_in_clause")))
+        return false;
+    TSNode value = gg__strip_parentheses(gg__value_at(tree, name, gg__text(tree, name)));
+    for (size_t i = 0; i < GG_COUNT(makers); i++)
+        if (gg_node_is(value, "call") && gg__names_builtin(tree, gg__field(value, "function"), makers[i])) return true;
+    return gg_node_is(value, "generator_expression");
+}
+
 static bool changes_nothing(TSNode node, void *data) {
     const gg_tree *tree = data;
+    if (uses_up(tree, node)) return false;
     static const char *const acting[] = {"named_expression", "await", "yield", "assignment"};
     for (size_t i = 0; i < GG_COUNT(acting); i++)
         if (gg_node_is(node, acting[i])) return false;

@@ -6,7 +6,7 @@
 /* `a, b = x.min().item(), x.max().item()` */
 static bool are_as_many(TSNode names, TSNode values) {
     static const char *const several[] = {"expression_list", "tuple"};
-    bool written = gg_node_is(names, "pattern_list") &&
+    bool written = gg_node_is(names, "pattern_list") && !ts_node_is_null(values) &&
                    gg__is_one_of(gg_str_from(ts_node_type(values)), several, GG_COUNT(several));
     return written && gg__child_count(names) == gg__child_count(values);
 }

@@ -263,6 +263,26 @@ static bool take_maker(block *b, TSNode call) {
     return true;
 }
 
+/* What has the method: torch, its functional module, a tensor, what a call of these gives, or a list; a tokenizer's `pad` makes tensors. */
+static bool is_owner_known(const block *b, TSNode object, gg_str name) {
+    static const char *const modules[] = {"torch", "torch.nn.functional", "torch.special", "torch.linalg", "math"};
+    const gg_tree *tree = b->in->tree;
+    object = gg__strip_parentheses(object);
+    if (refers_to_any(tree, object, modules, GG_COUNT(modules)) || gg__infer(b->in, object).sort == GG__TENSOR)
+        return true;
+    if (gg_node_is(object, "identifier") && !ts_node_is_null(gg__value_at(tree, object, gg__text(tree, object))))
+        object = gg__strip_parentheses(gg__value_at(tree, object, gg__text(tree, object)));
+    if (gg_str_is(name, "append") || gg_str_is(name, "extend")) return gg_node_is(object, "list");
+    for (uint32_t depth = 0; gg_node_is(object, "call") && depth < 16; depth++) {
+        TSNode function = gg__field(object, "function");
+        if (refers_to_any(tree, function, makers, GG_COUNT(makers))) return true;
+        object = gg__strip_parentheses(gg__field(function, "object"));
+        if (refers_to_any(tree, object, modules, GG_COUNT(modules)) || gg__infer(b->in, object).sort == GG__TENSOR)
+            return true;
+    }
+    return false;
+}
+
 /* Does a call make no tensor on the context's device by itself? */
 static bool is_operation(block *b, TSNode call) {
     const gg_tree *tree = b->in->tree;
@@ -275,7 +295,8 @@ static bool is_operation(block *b, TSNode call) {
     /* `self.to(…)` moves what the device may be taken from */
     if (is_defined(tree, name) || gg_str_is(gg__text(tree, gg__field(function, "object")), "self")) return false;
     return gg__reads_only(tree, call) ||
-           (gg_node_is(function, "attribute") && gg__is_one_of(name, operations, GG_COUNT(operations)));
+           (gg_node_is(function, "attribute") && gg__is_one_of(name, operations, GG_COUNT(operations)) &&
+            is_owner_known(b, gg__field(function, "object"), name));
 }
 
 /* What a loop goes over makes nothing. */

@@ -27,7 +27,8 @@ static bool keeps_to_itself(const uses *u, TSNode assignment) {
     const gg_tree *tree = u->in->tree;
     TSNode left = gg__field(assignment, "left");
     bool own = gg_node_is(left, "identifier") ||
-               (gg_node_is(left, "attribute") && gg_str_is(gg__text(tree, gg__field(left, "object")), "self"));
+               (gg_node_is(left, "attribute") && gg_str_is(gg__text(tree, gg__field(left, "object")), "self") &&
+                !gg_str_starts_with(gg__text(tree, gg__field(left, "attribute")), GG_STR("__"))); /* `__dict__` */
     return own && gg__is_harmless(tree, gg__field(assignment, "right"));
 }
 
