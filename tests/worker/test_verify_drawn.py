@@ -44,6 +44,11 @@ REFUSED = [
         **edit(IF, WHERE, use="h + p", before="x * p"),
         reason=MISREAD.format("h + p"),
     ),
+    Case(
+        "only on other sizes",
+        **edit(IF, WHERE, use="h * p if x.shape[0] != 4 else h"),
+        reason=MISREAD.format("h * p if x.shape[0] != 4 else h"),
+    ),
 ]
 
 ACCEPTED = [
