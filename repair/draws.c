@@ -5,7 +5,8 @@
  * and torch.as_tensor makes a condition of it.  Its device is told, since the default one may be another than that of the arms: a condition
  * without dimensions on the CPU fits them all.
  * Not the floating numbers of random.random() and random.uniform(): Dynamo says they are float32 and gives a float64, which Inductor reads as float32
- * (pytorch/pytorch#198187).  What is mended so would be wrong, and no backend that runs a graph as it is would tell. */
+ * (pytorch/pytorch#198187).  What is mended so would be wrong.  The verification looks for that too (the worker's capture.py), and refuses any edit
+ * that leaves no break between such a number and its use. */
 #include "repair/hindrance.h"
 #include "repair/infer.h"
 #include "repair/select.h"

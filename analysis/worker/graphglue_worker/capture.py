@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 import torch._dynamo
+from torch._dynamo.source import RandomValueSource
 
 from graphglue_worker import again, compare, devices, forks, hooks, records, snapshot, streams, users_compile
 from graphglue_worker.inputs import Call, Entry, ImportFailure, _describe
@@ -30,10 +31,14 @@ OnBreak = Callable[[dict[str, Any]], None]
 
 
 class Counter:
-    """The pass-through backend: counts graphs and the call nodes of each, and runs the graph as it is."""
+    """The pass-through backend: counts graphs and the call nodes of each, and runs the graph as it is.
+
+    A backend that compiles trusts the dtypes that Dynamo tells of the inputs.  Of a floating number that Python's `random` draws torch 2.13 tells
+    float32 and gives a float64 (pytorch/pytorch#198187).  Here that changes nothing, so it is noted."""
 
     def __init__(self, journal: "Journal | None" = None) -> None:
         self.ops: list[int] = []
+        self.misread: list[str] = []  # each use of a drawn number of another dtype than told, at each call: its line
         self._journal = journal
 
     def forget_journal(self) -> None:
@@ -44,7 +49,34 @@ class Counter:
         self.ops.append(sum(n.op in ("call_function", "call_method", "call_module") for n in gm.graph.nodes))
         if self._journal:
             self._journal.write("ops", self.ops[-1])
-        return gm.forward
+        drawn = _drawn(gm)
+        if not drawn:
+            return gm.forward
+
+        def run(*args: Any) -> Any:
+            for i, dtype, lines in drawn:
+                if getattr(args[i], "dtype", dtype) != dtype:
+                    self.misread += lines
+            return gm.forward(*args)
+
+        return run
+
+
+def _drawn(gm: torch.fx.GraphModule) -> list[tuple[int, torch.dtype, list[str]]]:
+    """Of each input that is a number drawn by Python: its place, the dtype that Dynamo tells, and the line of each use."""
+    return [
+        (i, node.meta["example_value"].dtype, [_line(user) for user in node.users])
+        for i, node in enumerate(n for n in gm.graph.nodes if n.op == "placeholder")
+        if isinstance(getattr(node.meta.get("grapharg"), "source", None), RandomValueSource)
+        and isinstance(node.meta.get("example_value"), torch.Tensor)
+    ]
+
+
+def _line(node: torch.fx.Node) -> str:
+    """The text of the line that a node is of; empty where nobody knows."""
+    lines = [line.strip() for line in (node.meta.get("stack_trace") or "").splitlines()]
+    places = [i for i, line in enumerate(lines) if _PLACE.match(line)]
+    return "".join(lines[places[-1] + 1 : places[-1] + 2]) if places else ""
 
 
 class Journal:

@@ -209,6 +209,7 @@ def _compare_sides(a: Side, b: Side, classes: set[str], copies: bool) -> Iterato
             for words, outputs in found:
                 if outputs != "close" or "numeric" not in classes:
                     yield f"on {plan}, {how}: {words}", outputs
+    yield from _misread(a, b)
     yield from _compiled_more_often(a, b)
     for plan, gradients in a.gradients.items():
         if plan in b.gradients:
@@ -216,6 +217,22 @@ def _compare_sides(a: Side, b: Side, classes: set[str], copies: bool) -> Iterato
                 yield f"on {plan}: {words}", outputs
         elif "eager" in b.lost:
             yield f"gradients on {plan}: {b.lost['eager']}", "error"
+
+
+def _misread(a: Side, b: Side) -> Iterator[Found]:
+    """Does the edited code use more drawn numbers in a graph that Inductor would read in another dtype?  The counting backend computes with the
+    right ones.  On sizes where the original was not compiled, it counts where the original never does so."""
+    ever = any(run.misread for run in a.compiled.values())
+    for plan, run in b.compiled.items():
+        was = a.compiled.get(plan)
+        if len(run.misread) > len(was.misread) if was else run.misread and not ever:
+            line = next((x for x in run.misread if not was or x not in was.misread), run.misread[0])
+            yield (
+                f"compiled by Inductor, the number that Python's `random` draws would be read in another dtype{f' in `{line}`' * bool(line)}, "
+                "so it would be another number (pytorch#198187)",
+                "different",
+            )
+            return
 
 
 def _compiled_more_often(a: Side, b: Side) -> Iterator[Found]:

@@ -76,6 +76,7 @@ class Run:
     printed: list[str] = field(default_factory=list)
     ended: bool = True
     graphs: int = 0  # compiled in this call
+    misread: list[str] = field(default_factory=list)  # lines that use a drawn number, which Inductor would misread
     seconds: float = 0.0  # that the call took
 
 
@@ -386,6 +387,7 @@ def _failed(run: Run, error: BaseException) -> Run:
 def _observe(call: Call, plan: str, seed: int, compiled: Compiled | None, limit: float | None) -> Run:
     run, seen = Run(plan), snapshot.Run()
     owner, graphs = _owner(call.fn), len(compiled.counter.ops) if compiled else 0
+    misread = len(compiled.counter.misread) if compiled else 0
     inputs.seed_all(seed)
     begun = time.monotonic()
     with _Effects() as effects, capture.grad_mode(call), warnings.catch_warnings():
@@ -406,6 +408,7 @@ def _observe(call: Call, plan: str, seed: int, compiled: Compiled | None, limit:
             _failed(run, e)
     run.seconds = time.monotonic() - begun
     run.graphs = len(compiled.counter.ops) - graphs if compiled else 0
+    run.misread = compiled.counter.misread[misread:] if compiled else []
     run.printed = [_ADDRESS.sub("0x…", line) for line in effects.lines]
     run.inputs = snapshot.take((call.args, call.kwargs), seen)
     if isinstance(owner, torch.nn.Module):
