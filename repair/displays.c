@@ -92,8 +92,10 @@ TSNode gg__number_display(const gg_rule_input *in, TSNode node) {
         TSNode item = gg__child(display, i);
         if (gg_node_is(item, "comment")) continue;
         gg__meta m = gg__infer(in, item);
+        /* A size among them would be compared with the others, and the code compiled anew for each of its values. */
         bool number = m.sort == GG__SCALAR_INT || (m.sort == GG__SCALAR_FLOAT && is_literal(tree, item));
-        if (!number || (named && !is_literal(tree, item))) return none; /* what it was made of may be another since */
+        if (!number || !m.constant || (named && !is_literal(tree, item)))
+            return none; /* a name may be bound anew since */
     }
     if (!named) return display;
     TSNode assignment = gg__parent(display);

@@ -90,7 +90,7 @@ bool gg__reads(const gg_tree *tree, TSNode node, gg_str name);
 TSNode gg__only_value(const gg_tree *tree, TSNode name);
 /* Of such a name: all its uses, in nested functions too. */
 bool gg__each_use(const gg_tree *tree, TSNode name, bool (*allowed)(TSNode node, void *data), void *data);
-/* The list or tuple written there, or held all along and unchanged by the local name there, of numbers of Python's, none of them NaN; else null. */
+/* The list or tuple written there, or held all along and unchanged by the local name there, of constant numbers, none of them NaN; else null. */
 TSNode gg__number_display(const gg_rule_input *in, TSNode node);
 /* Does a comment lie inside the span?  An edit that replaces the span would lose it. */
 bool gg__has_comment(const gg_tree *tree, gg_span span);

@@ -17,7 +17,7 @@ static bool check(const gg_rule_input *in, gg_rule_match *out) {
         return gg__hinder(in, arguments, "only a count and a list, without names or a key, are known");
     if (!gg_node_is(count, "integer")) return gg__hinder(in, count, "is no literal, and may be below zero");
     if (ts_node_is_null(gg__number_display(in, list)))
-        return gg__hinder(in, list, "is not known to be a list of numbers of Python's that nobody changes");
+        return gg__hinder(in, list, "is not known to be a list of constant numbers that nobody changes");
     return !gg__is_local(tree, call, builtin) && !gg__is_bound_in_module(tree, builtin);
 }
 
