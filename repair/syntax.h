@@ -85,6 +85,13 @@ bool gg__is_heard(const gg_rule_input *in, TSNode statement);
 
 /* Does any identifier inside `node` have this name? */
 bool gg__reads(const gg_tree *tree, TSNode node, gg_str name);
+/* What the local name is bound to, where it is bound once in the function around it: the right side of an assignment, or the pattern `**kwargs`.
+ * Null where that is not so. */
+TSNode gg__only_value(const gg_tree *tree, TSNode name);
+/* Of such a name: all its uses, in nested functions too. */
+bool gg__each_use(const gg_tree *tree, TSNode name, bool (*allowed)(TSNode node, void *data), void *data);
+/* The list or tuple written there, or held all along and unchanged by the local name there, of constant numbers, none of them NaN; else null. */
+TSNode gg__number_display(const gg_rule_input *in, TSNode node);
 /* Does a comment lie inside the span?  An edit that replaces the span would lose it. */
 bool gg__has_comment(const gg_tree *tree, gg_span span);
 /* The comments inside the span but outside the kept nodes (null ones are fine), each on a line of its own in front of what starts there. */
