@@ -129,6 +129,7 @@ static bool find(const gg_rule_input *in, shortcut *s) {
     s->node = s->whole = at;
     s->name = gg__field(assignment, "left");
     s->text = gg__text(in->tree, s->name);
+    if (!gg__reads(in->tree, condition, s->text)) return false;
     TSNode around = gg__parent(gg__parent(at));
     bool guarded = false;
     if (gg_node_is(around, "if_statement") && asks_for_it(s, gg__field(around, "condition"))) {
@@ -282,6 +283,28 @@ static bool is_plain(TSNode node, void *data) { /* no name is reached but by wha
            !gg__is_in_inner_function(node, gg__function(s->node));
 }
 
+/* t of `t.shape` and `t.size()` */
+static gg__meta sizes_of(const shortcut *s, TSNode node) {
+    const gg_tree *tree = s->in->tree;
+    bool call = gg_node_is(node, "call");
+    TSNode attribute = call ? gg__field(node, "function") : node;
+    if ((call && gg__child_count(gg__field(node, "arguments"))) ||
+        !gg_str_is(gg__text(tree, gg__field(attribute, "attribute")), call ? "size" : "shape"))
+        return gg__unknown;
+    return gg__infer(&s->then.in, gg__field(attribute, "object"));
+}
+
+/* A number that the capture had; -1: nothing is known. */
+static void learn_size(shortcut *s, gg_str name, int64_t size) {
+    gg__scalar_learn(&s->then, name, size < 0 ? gg__unknown : gg__any_number(GG__SCALAR_INT));
+    for (size_t i = 0; size >= 0 && i < s->then.record.fact_count; i++) {
+        gg_fact *fact = &s->then.facts[i];
+        if (!gg_str_equal(fact->name, name)) continue;
+        fact->has_number = true;
+        fact->number = (double)size;
+    }
+}
+
 /* Learns what the statement binds. */
 static bool follow(shortcut *s, TSNode statement) {
     const gg_tree *tree = s->in->tree;
@@ -296,9 +319,11 @@ static bool follow(shortcut *s, TSNode statement) {
         return true;
     }
     fine = fine && gg_node_is(left, "pattern_list");
+    gg__meta sized = sizes_of(s, right);
+    bool sizes = sized.sort == GG__TENSOR && sized.rank == (int32_t)gg__child_count(left);
     for (uint32_t i = 0; fine && i < gg__child_count(left); i++) {
         fine = gg_node_is(gg__child(left, i), "identifier");
-        if (fine) gg__scalar_learn(&s->then, gg__text(tree, gg__child(left, i)), gg__unknown);
+        if (fine) learn_size(s, gg__text(tree, gg__child(left, i)), sizes ? sized.shape[i] : -1);
     }
     return fine || gg__hinder(s->in, statement, "is not known to leave the sizes of tensors as they are");
 }
@@ -318,8 +343,6 @@ static bool look(const gg_rule_input *in, shortcut *s) {
         if (!(gg__reads(in->tree, at, s->text) ? fill_nothing(s, at) : follow(s, at))) return false;
         if (ts_node_eq(at, last)) break;
     }
-    if (gg__alias_shows(in, s->whole, s->name, s->text))
-        return gg__hinder(in, s->node, "other code may change `%.*s` in place before it is used", GG_STR_ARG(s->text));
     return s->uses > 0;
 }
 
