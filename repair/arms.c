@@ -184,6 +184,9 @@ static bool run_block(gg__select *s, gg__arm *arm, TSNode block, TSNode fallback
             TSNode behind = ts_node_is_null(next) ? fallback : taken;
             if (!select_chain(s, arm, statement, NULL, 0, behind, depth + 1)) return false;
             over = find(arm, GG_STR(RETURNED)) != NULL;
+        } else if (gg_node_is(statement, "break_statement") &&
+                   ts_node_is_null(gg__field(gg__parent(block), "alternative"))) {
+            return false; /* GG014 says more */
         } else {
             return gg__hinder(s->in, statement, "runs on one way only, and is no assignment to a name and no return");
         }

@@ -6,6 +6,7 @@
  *
  * DESIGN  The facts are those of the first iteration.  They hold in each one, since every tensor gets from its assignment what the fact says of it,
  * and numbers that change, the loop's own among them, count as any number. */
+#include "repair/hindrance.h"
 #include "repair/infer.h"
 #include "repair/select.h"
 
@@ -183,7 +184,11 @@ static bool add_block(loop *l, TSNode block, bool ends) {
         bool nothing = gg_node_is(statement, "comment") || gg_node_is(statement, "pass_statement") ||
                        (ends && gg_node_is(statement, "break_statement")) ||
                        (!ends && (ts_node_eq(statement, l->end) || ts_node_eq(statement, l->counting)));
-        if (!nothing && (ts_node_is_null(assignment) || !add(l, assignment, ends))) return false;
+        if (nothing) continue;
+        if (ts_node_is_null(assignment))
+            return gg__hinder(l->s.in, statement, "would run in each iteration, and is no assignment to a name");
+        if (!add(l, assignment, ends))
+            return gg__hinder(l->s.in, statement, "is not proven to be harmless and alike in each iteration");
     }
     return true;
 }
@@ -199,7 +204,9 @@ static bool look_at_while(loop *l) {
     TSNode body = gg__field(l->node, "body");
     l->s.statement = l->node;
     l->s.indent = gg__indent(in->tree, ts_node_start_byte(body));
-    return find_counter(l) && is_plain(in, l->end) && add_number(l, gg__field(gg__child(l->counting, 0), "left")) &&
+    if (!find_counter(l))
+        return gg__hinder(in, l->end, "does not say by a number that is counted how many iterations there are at most");
+    return is_plain(in, l->end) && add_number(l, gg__field(gg__child(l->counting, 0), "left")) &&
            add_numbers(l, body) && add_block(l, body, false) && first_carried(l) &&
            gg__split_condition(&l->s, l->end, &l->flags, &l->test) && l->s.lines.len == 0;
 }
@@ -209,9 +216,11 @@ static bool look_at_for(loop *l) {
     TSNode condition = gg__field(l->end, "condition"), target = gg__field(l->node, "left");
     l->s.statement = l->node;
     l->s.indent = gg__indent(in->tree, ts_node_start_byte(l->end));
+    if (!is_short(in, gg__field(l->node, "right")))
+        return gg__hinder(in, gg__field(l->node, "right"), "is no range of at most %d known steps", MAX_ITERATIONS);
     bool names = gg_node_is(target, "identifier") && !gg__is_live(&l->s, gg__text(in->tree, target)) &&
-                 is_short(in, gg__field(l->node, "right")) && add_number(l, target) &&
-                 add_numbers(l, gg__field(l->node, "body")) && add_block(l, gg__field(l->node, "body"), false) &&
+                 add_number(l, target) && add_numbers(l, gg__field(l->node, "body")) &&
+                 add_block(l, gg__field(l->node, "body"), false) &&
                  add_block(l, gg__field(l->end, "consequence"), true) && first_carried(l);
     /* last: what a condition reads counts as read from then on */
     return names && gg__test_of(&l->s, &l->varying, condition, &l->test) && l->s.lines.len == 0;

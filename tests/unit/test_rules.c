@@ -200,6 +200,10 @@ static void test_what_hinders_is_said(void **state) {
         {"GG010", "untouched_simple.py", "nothing"},
         {"GG010", "untouched_nan_asked.py",
          "line 9, `h * h`: it may be infinite or NaN, which is what the condition asks"},
+        {"GG014", "untouched_no_bound.py",
+         "line 9, `h.norm() > 1`: does not say by a number that is counted how many iterations there are at most"},
+        {"GG014", "untouched_list_grows.py",
+         "line 11, `seen.append(h)`: would run in each iteration, and is no assignment to a name"},
         {"GG071", "untouched_read_twice.py",
          "line 9, `if flag:…`: needs the number `flag`, for which a tensor is not proven to do"},
     };
