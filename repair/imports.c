@@ -1,4 +1,4 @@
-/* Where a new import goes.  See syntax.h. */
+/* Where a new import goes, and what else is new at module level.  See syntax.h. */
 #include "repair/syntax.h"
 
 static bool is_docstring(TSNode node) {
@@ -40,4 +40,13 @@ gg_str gg__require_module(const gg_tree *tree, TSNode at, const char *module, gg
     if (alias.len) return alias;
     gg__add_import(tree, gg_arena_printf(arena, "import %s", module), arena, edits);
     return gg_str_from(module);
+}
+
+uint32_t gg__front_of_definition(TSNode node) {
+    TSNode top = node, before;
+    while (!gg_node_is(gg__parent(top), "module")) top = gg__parent(top);
+    while (gg_node_is(before = ts_node_prev_named_sibling(top), "comment") &&
+           ts_node_end_point(before).row + 1 == ts_node_start_point(top).row && ts_node_start_point(before).column == 0)
+        top = before;
+    return ts_node_start_byte(top);
 }

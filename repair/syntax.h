@@ -53,6 +53,8 @@ bool gg__can_name(const gg_tree *tree, TSNode at, const char *module);
 void gg__add_import(const gg_tree *tree, gg_str statement, gg_arena *arena, gg_edits *edits);
 /* Its alias; when it is not imported, adds `import <module>` where imports belong.  Call only where gg__can_name. */
 gg_str gg__require_module(const gg_tree *tree, TSNode at, const char *module, gg_arena *arena, gg_edits *edits);
+/* In front of the module's statement around the node, and of the comments that belong to it. */
+uint32_t gg__front_of_definition(TSNode node);
 
 /* ---- Dynamo's settings (settings.c) ----------------------------------------------------------------------------------- */
 bool gg__has_id(const gg_rule_input *in, const char *const *ids, size_t count); /* is the site's one of them? */

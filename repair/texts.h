@@ -12,6 +12,11 @@ bool gg__looks_at_a_number(const gg_tree *tree, TSNode call);   /* … and it gi
 bool gg__clock_counts(const gg_tree *tree, TSNode call);        /* a clock that gives a number, and no date */
 bool gg__is_thread_name(const gg_tree *tree, TSNode attribute); /* threading.current_thread().name */
 
+/* ---- constants (constants.c) ------------------------------------------------------------------------------------------- */
+/* Has the call, `statistics.mean([1, 2])` or `hashlib.sha256(b"a").hexdigest()`, the same value each time, a number, text or bytes, and cannot fail?
+ * A word for the value; `out`: the function's own call in it.  NULL when it is none. */
+const char *gg__constant_call(const gg_tree *tree, TSNode call, TSNode *out);
+
 /* ---- formats (texts.c) ---------------------------------------------------------------------------------------------------- */
 typedef enum gg__conversion { GG__ANYTHING, GG__WHOLE, GG__REAL } gg__conversion;
 enum { GG__MAX_CONVERSIONS = 16 };

@@ -205,13 +205,7 @@ static gg_str at_the_margin(const gg_tree *tree, TSNode class, gg_arena *arena) 
 
 static int edit(const gg_rule_input *in, const gg_rule_match *match, gg_arena *arena, gg_edits *out, gg_error *err) {
     (void)err;
-    TSNode top = match->node, before;
-    while (!gg_node_is(gg__parent(top), "module")) top = gg__parent(top);
-    /* in front of the comments that belong to it */
-    while (gg_node_is(before = ts_node_prev_named_sibling(top), "comment") &&
-           ts_node_end_point(before).row + 1 == ts_node_start_point(top).row && ts_node_start_point(before).column == 0)
-        top = before;
-    uint32_t at = ts_node_start_byte(top);
+    uint32_t at = gg__front_of_definition(match->node);
     gg_edits_add(out, (gg_span){at, at}, at_the_margin(in->tree, match->node, arena));
     const gg_text *text = gg_tree_text(in->tree);
     gg_span span = gg_node_span(match->node);
