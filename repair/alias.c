@@ -50,6 +50,13 @@ typedef struct holder {
     bool returned;       /* a `return` is fine */
 } holder;
 
+static bool is_display(TSNode node) {
+    static const char *const kinds[] = {"expression_list", "tuple", "list", "dictionary", "pair"};
+    for (size_t i = 0; i < GG_COUNT(kinds); i++)
+        if (gg_node_is(node, kinds[i])) return true;
+    return false;
+}
+
 /* Is the name only read here, by what makes a new tensor of it? */
 static bool keeps_to_itself(TSNode node, void *data) {
     const holder *h = data;
@@ -58,7 +65,7 @@ static bool keeps_to_itself(TSNode node, void *data) {
     if (at < h->inside.start || at >= h->inside.end || (at >= h->but.start && at < h->but.end)) return true;
     if (!ts_node_eq(gg__function(node), h->function)) return false; /* held by a function inside */
     TSNode parent = gg__parent(node);
-    while (h->returned && gg_node_is(parent, "expression_list")) parent = gg__parent(parent);
+    while (h->returned && is_display(parent)) parent = gg__parent(parent);
     if (h->returned && gg_node_is(parent, "return_statement")) return true;
     return gg__is_member_name(node) || gg__is_binding(node) || is_of_itself(node) || is_changed_alone(node) ||
            gg__is_consumed(h->in, node);
@@ -343,5 +350,5 @@ bool gg__is_copy(const gg_rule_input *in, TSNode statement, TSNode arm, gg_str t
     gg_span own = gg_node_span(statement);
     if (target.len && is_never_shared(in, function, target, own, false)) return false; /* it stays here */
     return !is_own(in, statement, source) ||
-           (!gg_str_equal(name, target) && !is_never_shared(in, function, name, own, false));
+           (!gg_str_equal(name, target) && !is_never_shared(in, function, name, own, target.len == 0));
 }

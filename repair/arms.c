@@ -5,8 +5,6 @@
 
 enum { MAX_NESTED = 12 };
 
-static const char RETURNED[] = "return"; /* the name of what an arm returns: no variable has it */
-
 bool gg__selectable(const gg__select *s, gg__meta m) {
     return m.sort == GG__TENSOR && m.smooth && (m.linear || !s->finite);
 }
@@ -15,23 +13,6 @@ gg_str gg__where(gg__select *s, gg__test test, gg_str yes, gg_str no) {
     gg_str first = test.negated ? no : yes, second = test.negated ? yes : no;
     return gg_arena_printf(s->arena, "%.*s.where(%.*s, %.*s, %.*s)", GG_STR_ARG(s->torch), GG_STR_ARG(test.text),
                            GG_STR_ARG(first), GG_STR_ARG(second));
-}
-
-static gg__binding *find(gg__arm *arm, gg_str name) {
-    for (size_t i = 0; i < arm->count; i++)
-        if (gg_str_equal(arm->items[i].name, name)) return &arm->items[i];
-    return NULL;
-}
-
-static bool bind(gg__arm *arm, gg__binding value) {
-    gg__binding *known = find(arm, value.name);
-    if (known) {
-        *known = value;
-        return true;
-    }
-    if (arm->count == GG__MAX_BINDINGS) return false;
-    arm->items[arm->count++] = value;
-    return true;
 }
 
 static bool is_word(gg_str text) {
@@ -113,20 +94,21 @@ bool gg__is_live(const gg__select *s, gg_str name) {
 /* ---- one arm --------------------------------------------------------------------------------------------------------------- */
 
 /* A value whose tensor is another name's may only be given where that does not show. */
-static bool assign(gg__select *s, gg__arm *arm, gg_str name, TSNode right) {
+bool gg__assign(gg__select *s, gg__arm *arm, gg_str name, gg_str target, TSNode right) {
     gg__meta m = gg__infer_in(s, arm, right);
-    gg_str target = gg_str_is(name, RETURNED) ? GG_STR_NULL : name;
     bool number = gg__is_number(m);
     if (!number && !gg__selectable(s, m)) return gg__unselectable(s, arm, right);
     if (s->divides_safely && !gg__divisors_are_smooth(s, arm, right)) return false;
     if (!number && !m.fresh && gg__alias_shows(s->in, s->statement, right, target))
         return gg__hinder(s->in, right, "other code may hold this tensor, and a selection is a new one");
     right = gg__strip_parentheses(right);
-    s->copies = s->copies || (!number && !m.fresh && gg__is_copy(s->in, s->statement, right, target));
+    const gg__binding *made = gg__arm_find(arm, gg__text(s->in->tree, right)); /* in the arm: nobody had it before */
+    bool own = m.fresh || (target.len == 0 && made && made->meta.fresh);
+    s->copies = s->copies || (!number && !own && gg__is_copy(s->in, s->statement, right, target));
     gg__binding out = {.name = name, .meta = m, .from = right};
     out.text = gg__text_reading(s, arm, right, &out.reads);
     out.pending = !is_word(out.text);
-    return bind(arm, out);
+    return gg__arm_bind(arm, out);
 }
 
 /* `y += 1` is `y = y + 1` where no other name has the tensor. */
@@ -142,7 +124,7 @@ static bool augment(gg__select *s, gg__arm *arm, TSNode node) {
     for (size_t i = 0; i < arm->count; i++)
         fresh = fresh && (arm->items[i].meta.fresh || gg__is_number(arm->items[i].meta));
     m.layout = old.layout;
-    bool own = fresh && (find(arm, name) || gg__owns(s->in, s->statement, name));
+    bool own = fresh && (gg__arm_find(arm, name) || gg__owns(s->in, s->statement, name));
     if (!number && !own)
         return gg__hinder(s->in, node, "changes `%.*s` in place, which other code may hold", GG_STR_ARG(name));
     if (!number && m.sort == GG__TENSOR && !gg__same_tensor(old, m))
@@ -154,7 +136,7 @@ static bool augment(gg__select *s, gg__arm *arm, TSNode node) {
     out.reads |= more;
     b = gg__closed(s, b, right);
     out.text = gg_arena_printf(s->arena, "%.*s %.*s %.*s", GG_STR_ARG(a), GG_STR_ARG(op), GG_STR_ARG(b));
-    return bind(arm, out);
+    return gg__arm_bind(arm, out);
 }
 
 static bool select_chain(gg__select *s, gg__arm *arm, TSNode node, const gg__test *given, uint32_t clause,
@@ -171,11 +153,13 @@ static bool run_block(gg__select *s, gg__arm *arm, TSNode block, TSNode fallback
         if (over) return false; /* what is never reached */
         if (!ts_node_is_null(assignment)) {
             gg_str name = gg__text(s->in->tree, gg__field(assignment, "left"));
-            if (!assign(s, arm, name, gg__field(assignment, "right"))) return false;
+            if (!gg__assign(s, arm, name, name, gg__field(assignment, "right"))) return false;
+        } else if (!ts_node_is_null(gg__several_assigned(statement))) {
+            if (!gg__assign_several(s, arm, gg__child(statement, 0))) return false;
         } else if (gg_node_is(gg__child(statement, 0), "augmented_assignment")) {
             if (!augment(s, arm, gg__child(statement, 0))) return false;
         } else if (gg_node_is(statement, "return_statement") && gg__child_count(statement) == 1) {
-            if (!assign(s, arm, GG_STR(RETURNED), gg__child(statement, 0))) return false;
+            if (!gg__assign_returned(s, arm, gg__child(statement, 0))) return false;
             over = true;
         } else if (gg_node_is(statement, "if_statement")) {
             TSNode next = ts_node_next_named_sibling(statement);
@@ -183,7 +167,7 @@ static bool run_block(gg__select *s, gg__arm *arm, TSNode block, TSNode fallback
             if (gg_node_is(next, "return_statement") && gg__child_count(next) == 1) taken = next;
             TSNode behind = ts_node_is_null(next) ? fallback : taken;
             if (!select_chain(s, arm, statement, NULL, 0, behind, depth + 1)) return false;
-            over = find(arm, GG_STR(RETURNED)) != NULL;
+            over = gg__arm_find(arm, GG_STR(GG__RETURNED)) != NULL;
         } else if (gg_node_is(statement, "break_statement") &&
                    ts_node_is_null(gg__field(gg__parent(block), "alternative"))) {
             return false; /* GG014 says more */
@@ -196,15 +180,15 @@ static bool run_block(gg__select *s, gg__arm *arm, TSNode block, TSNode fallback
 
 /* What follows when an arm has not returned. */
 static bool fall_through(gg__select *s, gg__arm *arm, TSNode fallback) {
-    if (find(arm, GG_STR(RETURNED))) return true;
-    return !ts_node_is_null(fallback) && assign(s, arm, GG_STR(RETURNED), gg__child(fallback, 0));
+    if (gg__arm_find(arm, GG_STR(GG__RETURNED))) return true;
+    return !ts_node_is_null(fallback) && gg__assign_returned(s, arm, gg__child(fallback, 0));
 }
 
 /* ---- both arms ----------------------------------------------------------------------------------------------------------------- */
 
 /* What a name holds in an arm that has not assigned it. */
 static bool value_in(gg__select *s, gg__arm *arm, gg__arm *before, gg_str name, TSNode sample, gg__binding *out) {
-    const gg__binding *own = find(arm, name), *old = find(before, name);
+    const gg__binding *own = gg__arm_find(arm, name), *old = gg__arm_find(before, name);
     if (own || old) {
         *out = own ? *own : *old;
         return true;
@@ -231,14 +215,14 @@ static bool is_no_sample(TSNode node, void *data) {
 }
 
 static bool is_wanted(const gg__select *s, gg_str name) {
-    return gg_str_is(name, RETURNED) || gg__is_live(s, name);
+    return gg__is_returned(name) || gg__is_live(s, name);
 }
 
 /* The name has no value that a selection could give; why is told where somebody reads it. */
 static bool lose(const gg__select *s, gg__arm *arm, gg_str name, const char *why) {
     gg__binding lost = {.name = name};
     if (why && is_wanted(s, name)) gg__hinder(s->in, s->statement, "`%.*s` %s", GG_STR_ARG(name), why);
-    return bind(arm, lost);
+    return gg__arm_bind(arm, lost);
 }
 
 static bool merge(gg__select *s, gg__arm *arm, gg__test *test, TSNode node, gg__arm *yes, gg__arm *no, gg_str name) {
@@ -247,7 +231,9 @@ static bool merge(gg__select *s, gg__arm *arm, gg__test *test, TSNode node, gg__
     gg__binding a, b;
     if (!value_in(s, yes, arm, name, search.found, &a) || !value_in(s, no, arm, name, search.found, &b))
         return lose(s, arm, name, "has no known value of its own on both ways");
-    if (gg_str_equal(a.text, b.text) && a.meta.sort != GG__UNKNOWN) return bind(arm, a);
+    if (gg_str_equal(a.text, b.text) && a.form == b.form && (a.form || a.meta.sort != GG__UNKNOWN))
+        return gg__arm_bind(arm, a);
+    if (a.form || b.form) return lose(s, arm, name, "gives values in another form on the other way");
     if (!gg__same_tensor(a.meta, b.meta)) {
         if (is_wanted(s, name)) gg__hinder_unlike(s->in, s->statement, name, a.meta, b.meta);
         return lose(s, arm, name, NULL);
@@ -263,13 +249,14 @@ static bool merge(gg__select *s, gg__arm *arm, gg__test *test, TSNode node, gg__
     out.meta.linear = a.meta.linear && b.meta.linear;
     out.meta.fresh = true;
     out.reads = a.reads & b.reads;
-    return bind(arm, out);
+    return gg__arm_bind(arm, out);
 }
 
 static bool is_merged(const gg__select *s, gg__arm *arm, const gg__binding *b, uint32_t depth) {
-    const gg__binding *old = find(arm, b->name);
+    const gg__binding *old = gg__arm_find(arm, b->name);
     if (old && gg_str_equal(old->text, b->text)) return false;
-    return depth > 0 || gg_str_is(b->name, RETURNED) || gg__is_live(s, b->name);
+    if (b->form) return false;
+    return depth > 0 || is_wanted(s, b->name);
 }
 
 /* How many names are selected, as far as is known before. */
@@ -277,7 +264,7 @@ static size_t count_merges(const gg__select *s, gg__arm *arm, gg__arm *yes, gg__
     size_t count = 0;
     for (size_t i = 0; i < yes->count; i++) count += is_merged(s, arm, &yes->items[i], depth);
     for (size_t i = 0; i < no->count; i++)
-        count += !find(yes, no->items[i].name) && is_merged(s, arm, &no->items[i], depth);
+        count += !gg__arm_find(yes, no->items[i].name) && is_merged(s, arm, &no->items[i], depth);
     return count;
 }
 
@@ -331,8 +318,8 @@ static bool select_chain(gg__select *s, gg__arm *arm, TSNode node, const gg__tes
     } else if (!ts_node_is_null(next) && !run_block(s, no, gg__field(next, "body"), fallback, depth)) {
         return false;
     }
-    gg_str returned = GG_STR(RETURNED);
-    bool over = find(yes, returned) || find(no, returned);
+    gg_str returned = GG_STR(GG__RETURNED);
+    bool over = gg__arm_find(yes, returned) || gg__arm_find(no, returned);
     s->taken.negated = test.negated;
     if (over && !fall_through(s, yes, fallback)) return false;
     s->taken.negated = !test.negated;
@@ -341,7 +328,8 @@ static bool select_chain(gg__select *s, gg__arm *arm, TSNode node, const gg__tes
     for (size_t i = 0; i < yes->count; i++)
         if (!merge(s, arm, &test, node, yes, no, yes->items[i].name)) return false;
     for (size_t i = 0; i < no->count; i++)
-        if (!find(yes, no->items[i].name) && !merge(s, arm, &test, node, yes, no, no->items[i].name)) return false;
+        if (!gg__arm_find(yes, no->items[i].name) && !merge(s, arm, &test, node, yes, no, no->items[i].name))
+            return false;
     return true;
 }
 

@@ -16,6 +16,7 @@ typedef struct gg__binding { /* what a name holds in an arm */
     TSNode from;    /* the expression whose value it is; null when it was selected */
     uint64_t reads; /* bits of select.outer: the names that it is made of, as they were before the branch */
     bool pending;   /* the expression is not evaluated yet: it is written where it is used, or on a line of its own */
+    bool form;      /* of "return": the text is what stands around the values that are returned (returned.c) */
 } gg__binding;
 
 typedef struct gg__arm {
@@ -107,6 +108,18 @@ bool gg__divisors_are_smooth(const gg__select *s, const gg__arm *arm, TSNode nod
  * both may be NULL. */
 bool gg__select_number(const gg_rule_input *in, bool approximate, TSNode *out_node, gg_arena *arena, gg_edits *edits);
 
+/* ---- returned.c ----------------------------------------------------------------------------------------------------------- */
+#define GG__RETURNED "return" /* the name of what an arm returns: no variable has it; its values are "return 1", … */
+gg__binding *gg__arm_find(gg__arm *arm, gg_str name); /* NULL: it is not bound in the arm */
+bool gg__arm_bind(gg__arm *arm, gg__binding value);
+bool gg__is_returned(gg_str name);
+/* What `return` gives: a value, or a display of values. */
+bool gg__assign_returned(gg__select *s, gg__arm *arm, TSNode value);
+gg_str gg__returned_text(gg__select *s, const gg__arm *arm); /* empty: not known */
+/* `a, b = c, d`: the assignment, else null; and its names as values of the arm. */
+TSNode gg__several_assigned(TSNode statement);
+bool gg__assign_several(gg__select *s, gg__arm *arm, TSNode node);
+
 /* ---- arms.c ----------------------------------------------------------------------------------------------------------------- */
 /* Can the value be computed where it was not, and be selected? */
 bool gg__selectable(const gg__select *s, gg__meta value);
@@ -118,6 +131,8 @@ gg_str gg__where(gg__select *s, gg__test test, gg_str yes, gg_str no);
  * "return".  `test`: of its condition.  `fallback`: the return behind it, or null. */
 bool gg__select_if(gg__select *s, gg__arm *arm, TSNode node, const gg__test *test, TSNode fallback);
 bool gg__is_live(const gg__select *s, gg_str name); /* read behind the statement */
+/* Binds the expression's value to a name of the arm; the variable `target` will hold it (empty: it is returned). */
+bool gg__assign(gg__select *s, gg__arm *arm, gg_str name, gg_str target, TSNode right);
 /* The assignment that a statement is, of an expression to a name; else null. */
 TSNode gg__assignment(TSNode statement);
 TSNode gg__assigned(TSNode identifier); /* … that binds this identifier */

@@ -53,7 +53,7 @@ static bool comments_are_between(TSNode node, void *data) {
 
 static bool returns(const gg__arm *arm) {
     for (size_t i = 0; i < arm->count; i++)
-        if (gg_str_is(arm->items[i].name, "return")) return true;
+        if (gg_str_is(arm->items[i].name, GG__RETURNED)) return true;
     return false;
 }
 
@@ -87,10 +87,10 @@ static bool write(gg__select *s, const gg__arm *arm, gg_str *out) {
     gg_buf_init(&text, GG_MAX_DOCUMENT_BYTES);
     for (size_t i = 0; known && i < arm->count; i++) {
         const gg__binding *b = &arm->items[i];
-        bool is_return = gg_str_is(b->name, "return");
+        bool is_return = gg_str_is(b->name, GG__RETURNED);
         if (over ? !is_return : !gg__is_live(s, b->name)) continue;
-        known = b->meta.sort == GG__TENSOR;
-        gg_str value = b->text;
+        gg_str value = is_return ? gg__returned_text(s, arm) : b->text;
+        known = is_return ? value.len > 0 : b->meta.sort == GG__TENSOR;
         for (size_t j = 0; j < i; j++) { /* what reads a name that has changed by then is computed before */
             if (over || !gg__is_live(s, arm->items[j].name) || !gg__mentions(value, arm->items[j].name)) continue;
             gg_str held = gg__new_name(s, "selected");
