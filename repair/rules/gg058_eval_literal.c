@@ -1,14 +1,14 @@
-/* GG058 eval-literal: eval() of a text that stands in the program: Dynamo does not trace eval.
+/* GG058 eval-literal: eval() of a text that stands in the program, and globals() of a name that does: Dynamo traces neither.
  * Offers: the expression itself.  Refuses: unless the text is one plain expression on one line, and each of its names means the same to eval
- * (which sees the locals of the function and the globals, but no other function's).  Safety: exact.  Page: docs/rules/GG058.md */
+ * (which sees the locals of the function and the globals, but no other function's); unless the module binds the name that globals() is asked for,
+ * and no function around does.  Safety: exact.  Page: docs/rules/GG058.md */
+#include <ctype.h>
+
 #include "repair/syntax.h"
 
-/* The inside of `eval('…')`'s literal, trimmed; empty when the call is anything else. */
-static gg_str source_of(const gg_tree *tree, TSNode call) {
-    TSNode arguments = gg__field(call, "arguments"), literal = gg__child(arguments, 0);
-    if (!gg_node_is(call, "call") || !gg__names_builtin(tree, gg__field(call, "function"), "eval") ||
-        gg__child_count(arguments) != 1 || !gg_node_is(literal, "string") || gg__child_count(literal) != 3)
-        return GG_STR_NULL;
+/* What a literal says, trimmed; empty where it says it by other than plain text. */
+static gg_str text_of(const gg_tree *tree, TSNode literal) {
+    if (!gg_node_is(literal, "string") || gg__child_count(literal) != 3) return GG_STR_NULL;
     gg_str open = gg__text(tree, gg__child(literal, 0));
     if (open.len == 0 || (open.ptr[0] != '"' && open.ptr[0] != '\'')) return GG_STR_NULL; /* f'', b'', r'' */
     gg_str inside = gg__text(tree, gg__child(literal, 1));
@@ -16,6 +16,60 @@ static gg_str source_of(const gg_tree *tree, TSNode call) {
         if (inside.ptr[i] == '\\' || inside.ptr[i] == '\n' || inside.ptr[i] == '\r' || inside.ptr[i] == '#')
             return GG_STR_NULL;
     return gg_str_trim(inside);
+}
+
+/* The literal of `eval('…')`; null when the call is anything else. */
+static TSNode evaluated(const gg_tree *tree, TSNode call) {
+    TSNode arguments = gg__field(call, "arguments");
+    bool plain = gg_node_is(call, "call") && gg__names_builtin(tree, gg__field(call, "function"), "eval") &&
+                 gg__child_count(arguments) == 1;
+    return plain ? gg__child(arguments, 0) : (TSNode){0};
+}
+
+/* `globals()['…']` around the call, where it is read; else null. */
+static TSNode looked_up(const gg_tree *tree, TSNode call) {
+    TSNode subscript = gg__parent(call), user = gg__parent(subscript), none = {0};
+    bool plain = gg_node_is(call, "call") && gg__names_builtin(tree, gg__field(call, "function"), "globals") &&
+                 gg__child_count(gg__field(call, "arguments")) == 0 && gg_node_is(subscript, "subscript") &&
+                 ts_node_eq(gg__field(subscript, "value"), call) && gg__child_count(subscript) == 2;
+    if (!plain || gg_node_is(user, "delete_statement") || gg_node_is(user, "pattern_list") ||
+        gg_node_is(user, "tuple_pattern") || gg_node_is(user, "list_pattern"))
+        return none;
+    return ts_node_eq(gg__field(user, "left"), subscript) ? none : subscript; /* assigned, or a for's target */
+}
+
+static bool is_name(gg_str text) {
+    bool fits = text.len > 0 && !isdigit((unsigned char)text.ptr[0]) && !gg_str_starts_with(text, GG_STR("__"));
+    for (size_t i = 0; fits && i < text.len; i++) fits = isalnum((unsigned char)text.ptr[i]) || text.ptr[i] == '_';
+    return fits;
+}
+
+typedef struct binding_search {
+    const gg_tree *tree;
+    gg_str name;
+    TSNode function;
+    bool certain;
+} binding_search;
+
+static bool is_not_deleted(TSNode node, void *data) {
+    const binding_search *search = data;
+    return !gg_node_is(node, "delete_statement") || !gg__reads(search->tree, node, search->name);
+}
+
+/* Bound at the top of the module, in front of the function. */
+static bool on_binding(TSNode node, void *data) {
+    binding_search *search = data;
+    TSNode statement = gg__statement(node);
+    search->certain = search->certain || (gg_node_is(gg__parent(statement), "module") &&
+                                          ts_node_end_byte(statement) <= ts_node_start_byte(search->function));
+    return true;
+}
+
+static bool is_global(const gg_tree *tree, TSNode function, TSNode subscript, gg_str name) {
+    binding_search search = {.tree = tree, .name = name, .function = function};
+    return is_name(name) && !gg__is_local(tree, subscript, name) &&
+           gg__each_module_binding(tree, name, on_binding, &search) && search.certain &&
+           gg__visit(gg_tree_root(tree), is_not_deleted, &search);
 }
 
 /* Nothing that makes a scope of its own, binds, or leaves; a name of its own scope would be looked up elsewhere. */
@@ -73,26 +127,29 @@ static bool is_one_expression(const gg_rule_input *in, TSNode function, gg_str s
 
 static bool check(const gg_rule_input *in, gg_rule_match *out) {
     TSNode call = gg__strip_parentheses(gg_node_at(in->tree, in->span)), function = {0};
-    out->node = call;
-    gg_str source = source_of(in->tree, call);
+    TSNode subscript = looked_up(in->tree, call);
+    bool looks_up = !ts_node_is_null(subscript);
+    out->node = looks_up ? subscript : call;
+    gg_str source = text_of(in->tree, looks_up ? gg__field(subscript, "subscript") : evaluated(in->tree, call));
     if (source.len == 0) return false;
-    for (TSNode at = gg__parent(call); !ts_node_is_null(at) && ts_node_is_null(function); at = gg__parent(at)) {
+    for (TSNode at = gg__parent(out->node); !ts_node_is_null(at) && ts_node_is_null(function); at = gg__parent(at)) {
         if (gg_node_is(at, "function_definition")) function = at;
         if (!is_plain(at, NULL) || gg_node_is(at, "class_definition")) return false; /* another scope than it looks */
     }
-    return !ts_node_is_null(function) && is_one_expression(in, function, source);
+    if (ts_node_is_null(function) || !is_one_expression(in, function, source)) return false;
+    return !looks_up || is_global(in->tree, function, subscript, source);
 }
 
 static int edit(const gg_rule_input *in, const gg_rule_match *match, gg_arena *arena, gg_edits *out, gg_error *err) {
     (void)err;
     static const char *const roomy[] = {"return_statement", "assignment", "expression_statement", "argument_list",
                                         "parenthesized_expression"};
-    TSNode parent = gg__parent(match->node);
-    bool wrap = true;
+    TSNode parent = gg__parent(match->node), name = gg__field(match->node, "subscript");
+    bool wrap = ts_node_is_null(name); /* a name needs no parentheses */
     for (size_t i = 0; i < GG_COUNT(roomy); i++) wrap = wrap && !gg_node_is(parent, roomy[i]);
+    gg_str source = text_of(in->tree, ts_node_is_null(name) ? evaluated(in->tree, match->node) : name);
     gg_edits_add(out, gg_node_span(match->node),
-                 gg_arena_printf(arena, "%s%.*s%s", wrap ? "(" : "", GG_STR_ARG(source_of(in->tree, match->node)),
-                                 wrap ? ")" : ""));
+                 gg_arena_printf(arena, "%s%.*s%s", wrap ? "(" : "", GG_STR_ARG(source), wrap ? ")" : ""));
     return 0;
 }
 
