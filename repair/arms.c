@@ -48,13 +48,18 @@ bool gg__bound_before(const gg_tree *tree, TSNode statement, gg_str name) {
         while (!gg_node_is(parameter, "identifier") && gg__child_count(parameter)) parameter = gg__child(parameter, 0);
         if (gg_str_equal(gg__text(tree, parameter), name)) return true;
     }
-    for (TSNode at = statement; !ts_node_is_null(at) && !ts_node_eq(at, function); at = gg__parent(at))
+    for (TSNode at = statement; !ts_node_is_null(at) && !ts_node_eq(at, function); at = gg__parent(at)) {
+        TSNode target = gg__field(at, "left"); /* `for t in x:` around it */
+        bool given = gg_node_is(at, "for_statement") && gg_node_is(target, "identifier") &&
+                     gg__covers(gg__field(at, "body"), gg_node_span(statement));
+        if (given && gg_str_equal(gg__text(tree, target), name)) return true;
         for (TSNode before = ts_node_prev_named_sibling(at); !ts_node_is_null(before);
              before = ts_node_prev_named_sibling(before)) {
             TSNode assignment = gg__assignment(before);
             if (!ts_node_is_null(assignment) && gg_str_equal(gg__text(tree, gg__field(assignment, "left")), name))
                 return true;
         }
+    }
     return false;
 }
 
@@ -156,6 +161,8 @@ static bool run_block(gg__select *s, gg__arm *arm, TSNode block, TSNode fallback
             if (!gg__assign(s, arm, name, name, gg__field(assignment, "right"))) return false;
         } else if (!ts_node_is_null(gg__several_assigned(statement))) {
             if (!gg__assign_several(s, arm, gg__child(statement, 0))) return false;
+        } else if (!ts_node_is_null(gg__appended(s->in->tree, statement))) {
+            if (!gg__append(s, arm, statement)) return false;
         } else if (gg_node_is(gg__child(statement, 0), "augmented_assignment")) {
             if (!augment(s, arm, gg__child(statement, 0))) return false;
         } else if (gg_node_is(statement, "return_statement") && gg__child_count(statement) == 1) {
@@ -215,7 +222,7 @@ static bool is_no_sample(TSNode node, void *data) {
 }
 
 static bool is_wanted(const gg__select *s, gg_str name) {
-    return gg__is_returned(name) || gg__is_live(s, name);
+    return gg__is_returned(name) || gg__is_appended(name) || gg__is_live(s, name);
 }
 
 /* The name has no value that a selection could give; why is told where somebody reads it. */

@@ -180,13 +180,21 @@ static bool is_of_a_parameter(const gg_rule_input *in, TSNode object) {
            ts_node_is_null(gg__value_at(in->tree, object, gg__text(in->tree, root)));
 }
 
+/* `l.append(x)` of a local list changes the list alone. */
+static bool fills_a_list(const gg_tree *tree, TSNode call) {
+    TSNode function = gg__field(call, "function"), object = gg__field(function, "object");
+    TSNode value = gg_node_is(object, "identifier") ? gg__only_value(tree, object) : (TSNode){0};
+    return gg_str_is(gg__text(tree, gg__field(function, "attribute")), "append") &&
+           (gg_node_is(value, "list") || gg_node_is(value, "list_comprehension"));
+}
+
 /* Does the call leave alone what it is given?  Unknown is no. */
 static bool is_gentle(const changes *c, TSNode call) {
     const gg_tree *tree = c->in->tree;
     TSNode function = gg__field(call, "function"), object = gg__field(function, "object");
     gentleness g = {c, 0};
     if (gg__is_diagnostic(c->in, gg__statement(call))) return true;
-    if (is_gentle_of_torch(tree, call) || is_gentle_builtin(tree, function)) return true;
+    if (is_gentle_of_torch(tree, call) || is_gentle_builtin(tree, function) || fills_a_list(tree, call)) return true;
     if (!gg__each_definition(tree, gg__called_name(tree, call), is_gentle_definition, &g)) return false;
     if (g.count) return true;
     if (!gg_node_is(function, "attribute")) return false;

@@ -133,6 +133,53 @@ bool gg__is_consumed(const gg_rule_input *in, TSNode node) {
     return gg_node_is(parent, "argument_list") && calls_a_maker(in, gg__parent(parent));
 }
 
+static bool stop(TSNode node, void *data) {
+    (void)node, (void)data;
+    return false;
+}
+
+/* ---- what is gathered ------------------------------------------------------------------------------------------------------- */
+
+static bool ends_in_a_maker(const gg_rule_input *in, TSNode list) {
+    TSNode arguments = gg__parent(list), call = gg__parent(arguments);
+    return gg_node_is(arguments, "argument_list") && ts_node_eq(gg__child(arguments, 0), list) &&
+           calls_a_maker(in, call);
+}
+
+/* `l.append(…)`, `len(l)`, `torch.stack(l)` */
+static bool is_gathering(TSNode use, void *data) {
+    const gg_rule_input *in = data;
+    TSNode parent = gg__parent(use), call = gg__parent(parent);
+    if (gg_node_is(parent, "attribute") && gg_node_is(call, "call") &&
+        gg_node_is(gg__parent(call), "expression_statement"))
+        return gg_str_is(gg__text(in->tree, gg__field(parent, "attribute")), "append");
+    return ends_in_a_maker(in, use) ||
+           (gg_node_is(parent, "argument_list") && gg__names_builtin(in->tree, gg__field(call, "function"), "len"));
+}
+
+bool gg__gathers(const gg_rule_input *in, TSNode list) {
+    TSNode value = gg__only_value(in->tree, list);
+    return gg_node_is(list, "identifier") && (gg_node_is(value, "list") || gg_node_is(value, "list_comprehension")) &&
+           gg__each_use(in->tree, list, is_gathering, (void *)in);
+}
+
+bool gg__is_gathered(const gg_rule_input *in, TSNode node) {
+    TSNode parent = gg__parent(node), around = gg__parent(parent);
+    while (gg_node_is(parent, "parenthesized_expression")) {
+        node = parent;
+        parent = around;
+        around = gg__parent(around);
+    }
+    bool comprehends = gg_node_is(parent, "list_comprehension") && ts_node_eq(gg__field(parent, "body"), node);
+    TSNode function = gg__field(around, "function"), left = gg__field(around, "left");
+    bool appends = gg_node_is(parent, "argument_list") && gg__child_count(parent) == 1 &&
+                   gg_str_is(gg__text(in->tree, gg__field(function, "attribute")), "append");
+    if (!gg__each_change(in, gg__function(node), 0, stop, NULL)) return false;
+    if (appends) return gg__gathers(in, gg__field(function, "object"));
+    if (!comprehends) return false;
+    return ends_in_a_maker(in, parent) || (gg_node_is(around, "assignment") && gg__gathers(in, left));
+}
+
 /* ---- names that belong together ------------------------------------------------------------------------------------------------ */
 
 typedef struct ties {
@@ -145,11 +192,6 @@ typedef struct ties {
 static bool is_tied(const ties *t, gg_str name) {
     for (size_t i = 0; i < t->count; i++)
         if (gg_str_equal(t->names[i], name)) return true;
-    return false;
-}
-
-static bool stop(TSNode node, void *data) {
-    (void)node, (void)data;
     return false;
 }
 

@@ -1,4 +1,4 @@
-/* Several values at once in an arm: `return a, b`, `return {"loss": a}`, `a, b = b, a`.  See select.h.
+/* Several values at once in an arm: `return a, b`, `return {"loss": a}`, `a, b = b, a`; `l.append(a)` on all ways.  See select.h.
  *
  * DESIGN  The values of a return are bound one by one, as "return 1", "return 2", …  "return" itself then holds the form: the text around them, with
  * a HOLE for each.  Only what has the same form on both ways is selected from. */
@@ -237,4 +237,37 @@ bool gg__assign_several(gg__select *s, gg__arm *arm, TSNode node) {
     for (size_t i = 0; i < count; i++)
         if (!gg__arm_bind(arm, made[i])) return false;
     return true;
+}
+
+/* ---- lists that get one on every way --------------------------------------------------------------------------------------- */
+
+bool gg__is_appended(gg_str name) {
+    return gg_str_ends_with(name, GG_STR(".append"));
+}
+
+/* The value of `l.append(value)`, as a statement; else null. */
+TSNode gg__appended(const gg_tree *tree, TSNode statement) {
+    TSNode call = gg__child(statement, 0), function = gg__field(call, "function"),
+           arguments = gg__field(call, "arguments");
+    bool plain = gg_node_is(statement, "expression_statement") && gg_node_is(call, "call") &&
+                 gg_node_is(function, "attribute") && gg_node_is(gg__field(function, "object"), "identifier") &&
+                 gg_str_is(gg__text(tree, gg__field(function, "attribute")), "append") &&
+                 gg_node_is(arguments, "argument_list") && gg__child_count(arguments) == 1;
+    return plain ? gg__child(arguments, 0) : (TSNode){0};
+}
+
+bool gg__append(gg__select *s, gg__arm *arm, TSNode statement) {
+    TSNode value = gg__appended(s->in->tree, statement), function = gg__field(gg__child(statement, 0), "function");
+    TSNode list = gg__field(function, "object");
+    gg_str name = gg__text(s->in->tree, function);
+    if (!gg_node_is(gg__only_value(s->in->tree, list), "list") || gg__arm_find(arm, name))
+        return gg__hinder(s->in, statement, "runs on one way only, and is no assignment to a name and no return");
+    gg__meta m = gg__infer_in(s, arm, value);
+    if (!gg__selectable(s, m)) return gg__unselectable(s, arm, value);
+    if (who_holds(&(form){.s = s, .arm = arm}, value) != ANONYMOUS && !gg__is_gathered(s->in, value))
+        return gg__hinder(s->in, value, "other code may hold this tensor, and a selection is a new one");
+    if (s->divides_safely && !gg__divisors_are_smooth(s, arm, value)) return false;
+    gg__binding out = {.name = name, .meta = m, .from = value, .pending = true};
+    out.text = gg__text_reading(s, arm, value, &out.reads);
+    return gg__arm_bind(arm, out);
 }

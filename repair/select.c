@@ -252,7 +252,7 @@ static bool has_target(const gg_rule_input *in, TSNode node, gg_str *out) {
 bool gg__value_alias_shows(const gg_rule_input *in, TSNode node, TSNode yes, TSNode no) {
     if (gg__infer(in, yes).fresh && gg__infer(in, no).fresh) return false;
     gg_str name;
-    if (!has_target(in, node, &name)) return !gg__is_consumed(in, node);
+    if (!has_target(in, node, &name)) return !gg__is_consumed(in, node) && !gg__is_gathered(in, node);
     return gg__arms_alias_shows(in, gg__statement(node), yes, no, name);
 }
 

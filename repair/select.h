@@ -119,6 +119,10 @@ gg_str gg__returned_text(gg__select *s, const gg__arm *arm); /* empty: not known
 /* `a, b = c, d`: the assignment, else null; and its names as values of the arm. */
 TSNode gg__several_assigned(TSNode statement);
 bool gg__assign_several(gg__select *s, gg__arm *arm, TSNode node);
+/* `l.append(value)` of a local list: bound as "l.append". */
+bool gg__is_appended(gg_str name);
+TSNode gg__appended(const gg_tree *tree, TSNode statement);
+bool gg__append(gg__select *s, gg__arm *arm, TSNode statement);
 
 /* ---- arms.c ----------------------------------------------------------------------------------------------------------------- */
 /* Can the value be computed where it was not, and be selected? */

@@ -88,9 +88,11 @@ static bool write(gg__select *s, const gg__arm *arm, gg_str *out) {
     for (size_t i = 0; known && i < arm->count; i++) {
         const gg__binding *b = &arm->items[i];
         bool is_return = gg_str_is(b->name, GG__RETURNED);
-        if (over ? !is_return : !gg__is_live(s, b->name)) continue;
+        bool is_appended = gg__is_appended(b->name);
+        if (over && is_appended) known = false; /* what is appended would have to be so in front of the return */
+        if (over ? !is_return : !is_appended && !gg__is_live(s, b->name)) continue;
         gg_str value = is_return ? gg__returned_text(s, arm) : b->text;
-        known = is_return ? value.len > 0 : b->meta.sort == GG__TENSOR;
+        known = known && (is_return ? value.len > 0 : b->meta.sort == GG__TENSOR);
         for (size_t j = 0; j < i; j++) { /* what reads a name that has changed by then is computed before */
             if (over || !gg__is_live(s, arm->items[j].name) || !gg__mentions(value, arm->items[j].name)) continue;
             gg_str held = gg__new_name(s, "selected");
@@ -102,8 +104,9 @@ static bool write(gg__select *s, const gg__arm *arm, gg_str *out) {
             gg_buf_append(&text, s->indent);
         }
         gg_buf_append(&text, is_return ? GG_STR("return ") : b->name);
-        if (!is_return) gg_buf_append(&text, GG_STR(" = "));
+        if (!is_return) gg_buf_append(&text, is_appended ? GG_STR("(") : GG_STR(" = "));
         gg_buf_append(&text, value);
+        if (is_appended) gg_buf_append(&text, GG_STR(")"));
     }
     gg_str lines = gg_buf_str(&s->lines), merges = gg_buf_str(&text);
     *out = gg_arena_printf(s->arena, "%.*s%.*s", GG_STR_ARG(lines), GG_STR_ARG(merges));
