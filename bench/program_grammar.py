@@ -108,6 +108,8 @@ class Grammar:
         a = self.pick(*self.names)
         if self.rng.random() < 0.15:
             return self.alias(a)
+        if self.rng.random() < 0.1:
+            return self.gather(a)
         if kind < 0.20:
             name = self.pick(self.fresh(), a)
             line = f"{name} = {self.value()}"
@@ -193,6 +195,37 @@ class Grammar:
             lines.append(self.change(changed))
         self.bind(name)
         return lines
+
+    def gather(self, a: str) -> list[str]:
+        """Rows that a branch treats one by one, gathered in a list; some changed in place on the way."""
+        result = self.fresh()
+        rows = f"rows{self.count}"
+        values = ("t * 2", "-t", "t", "t.abs()", "t + r", "t[:]", "t / s", "t - t.mean()")
+        yes, no = self.pick(*values), self.pick(*values)
+        condition = self.pick("t.sum() > 0", "(t > 1).any()", "t[0] > 0", "t.max() > s", self.condition())
+        changed = [self.pick("t.add_(1)", f"{a}.mul_(2)", f"{rows}[0].add_(1)")] if self.rng.random() < 0.2 else []
+        lines = self.pick(
+            [f"{rows}.append({yes} if {condition} else {no})", *changed],
+            [f"if {condition}:", f"    {rows}.append({yes})", "else:", f"    {rows}.append({no})", *changed],
+            [f"if {condition}:", f"    t = {yes}", f"{rows}.append(t)", *changed],
+        )
+        lines = [f"{rows} = []", f"for t in {a}:", *(f"    {line}" for line in lines)]
+        if self.rng.random() < 0.3:
+            lines = [f"{rows} = [{yes} if {condition} else {no} for t in {a}]"]
+        if self.rng.random() < 0.15:
+            lines.append(self.change(a))
+        self.bind(result)
+        return [*lines, f"{result} = torch.stack({rows})"]
+
+    def several(self) -> list[str]:
+        """A branch that returns, or assigns, several values at once."""
+        a, b = self.pick(*self.names), self.pick(*self.names)
+        yes, no = f"{self.value()}, {a}", f"{self.value()}, {self.value()}"
+        if self.rng.random() < 0.5 and a != b:
+            return [f"if {self.condition()}:", f"    {a}, {b} = {self.pick(self.value(), b)}, {a}"]
+        if self.rng.random() < 0.5:
+            yes, no = f"[{yes}], None", f"[{no}], None"
+        return [f"if {self.condition()}:", f"    return {yes}", f"return {no}"]
 
     def bind(self, name: str) -> None:
         if name not in self.names:
@@ -343,7 +376,10 @@ class Grammar:
         if self.rng.random() < 0.1:
             lines += self.sparse()
             bound.append(lines[-1].partition(" ")[0])
-        lines.append(f"return {', '.join(bound)}")
+        if self.rng.random() < 0.25:
+            lines += self.several()
+        if not lines[-1].startswith("return"):
+            lines.append(f"return {', '.join(bound)}")
         body = "\n".join(f"{'    ' * (1 + module)}{line}" for line in lines)
         if not module:
             return "\n\n".join([*texts, f"def f({given}):\n{body}\n"])

@@ -104,6 +104,11 @@ def told(value: Any) -> Any:
     return (type(value).__name__, repr(value))
 
 
+def flat(value: Any) -> list[Any]:
+    """What a value holds, in lists and tuples of any depth."""
+    return [v for item in value for v in flat(item)] if isinstance(value, (list, tuple)) else [value]
+
+
 def shared(values: list[Any]) -> list[tuple[int, int]]:
     """Which pairs of tensors share memory."""
     tensors = [v for v in values if isinstance(v, torch.Tensor) and v.numel()]
@@ -120,11 +125,11 @@ def behaviour(function: Any, given: list[Any], whole: bool) -> dict[str, Any]:
             result = function(*given)
         except Exception as e:
             return {"raised": type(e).__name__ if whole else True, "arguments": told(given) if whole else None}
-    flat = list(result) if isinstance(result, tuple) else [result]
+    returned = flat(result)
     held = list(function.buffers()) if isinstance(function, torch.nn.Module) else []
     seen = {"result": told(result), "arguments": told(given), "buffers": told(held)}
-    seen["shared"] = shared([*flat, *given, *held])
-    seen["returned"] = len([v for v in flat if isinstance(v, torch.Tensor) and v.numel()])
+    seen["shared"] = shared([*returned, *given, *held])
+    seen["returned"] = len([v for v in returned if isinstance(v, torch.Tensor) and v.numel()])
     if whole:
         seen["said"] = out.getvalue()
     return seen
