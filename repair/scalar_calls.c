@@ -12,7 +12,7 @@ typedef struct place {                /* where the number is an argument */
     TSNode call, arguments, argument; /* the argument: its value, without a keyword */
     gg_str keyword, name;             /* name: of the function or method */
     uint32_t index, count;
-    enum { BUILTIN, METHOD, TORCH, MATH, OTHER } form;
+    enum { BUILTIN, METHOD, TORCH, MATH, NUMPY, OTHER } form;
 } place;
 
 static bool find_place(const gg__scalar_uses *u, TSNode node, place *out) {
@@ -42,6 +42,7 @@ static bool find_place(const gg__scalar_uses *u, TSNode node, place *out) {
     out->form = METHOD;
     if (gg_str_equal(object, gg__module_alias(tree, node, "torch"))) out->form = TORCH;
     if (gg_str_equal(object, gg__module_alias(tree, node, "math"))) out->form = MATH;
+    if (gg_str_equal(object, gg__module_alias(tree, node, "numpy"))) out->form = NUMPY;
     return true;
 }
 
@@ -115,7 +116,7 @@ static bool in_builtin(gg__scalar_uses *u, const place *p, gg__scalar *s) {
     return gg_str_is(p->name, "int") && wants_whole(u, s) && wrap(u, p, GG_STR(""));
 }
 
-/* Python raises where torch gives NaN or an infinity: the number must be proven to lie where neither does.  A root is rounded correctly by
+/* Python raises where torch gives NaN or an infinity, and NumPy warns: the number must be proven to lie where neither does.  A root is rounded correctly by
  * both; the others differ in the last bit. */
 static bool in_math(gg__scalar_uses *u, const place *p, gg__scalar *s) {
     static const struct {
@@ -126,7 +127,8 @@ static bool in_math(gg__scalar_uses *u, const place *p, gg__scalar *s) {
                      {"log1p", ".log1p()", NATURAL, false}, {"log", ".log()", POSITIVE, false},
                      {"log2", ".log2()", POSITIVE, false},  {"log10", ".log10()", POSITIVE, false},
                      {"tanh", ".tanh()", ANY, false},       {"atan", ".atan()", ANY, false},
-                     {"asinh", ".asinh()", ANY, false},     {"erf", ".erf()", ANY, false}};
+                     {"arctan", ".atan()", ANY, false},     {"asinh", ".asinh()", ANY, false},
+                     {"arcsinh", ".asinh()", ANY, false},   {"erf", ".erf()", ANY, false}};
     for (size_t i = 0; i < GG_COUNT(functions); i++) {
         if (!gg_str_is(p->name, functions[i].name)) continue;
         if (p->count != 1 || p->keyword.len || (!functions[i].same && !u->approximate)) return false;
@@ -264,7 +266,7 @@ bool gg__scalar_in_call(gg__scalar_uses *u, TSNode *node, gg__scalar *s, bool *d
     if (!find_place(u, *node, &p)) return false;
     *node = p.call;
     if (p.form == BUILTIN) return in_builtin(u, &p, s);
-    if (p.form == MATH) return in_math(u, &p, s);
+    if (p.form == MATH || p.form == NUMPY) return in_math(u, &p, s);
     *done = true;
     TSNode first = p.form == TORCH ? gg__child(p.arguments, 0) : gg__field(gg__field(p.call, "function"), "object");
     if (p.form == TORCH && gg_str_is(p.name, "tensor")) return as_tensor(u, &p, *s);
