@@ -157,7 +157,7 @@ typedef struct gg_fact { /* what a capture saw of a name, or of an attribute (`s
     gg_value_kind kind;
     gg_layout layout;
     gg_str dtype, device; /* "torch.float32"; empty when no tensor */
-    gg_str type;          /* the class of a value of another kind: "device"; empty when not told */
+    gg_str type;          /* the class, of a value of another kind or a special tensor: "device"; empty when not told */
     const int64_t *shape; /* -1 for a symbolic size */
     int32_t rank;         /* -1 unknown */
     bool requires_grad;

@@ -108,9 +108,36 @@ static gg__meta operation(gg__inference *s, const gg__call *call, size_t row) {
                                                                         : x;
 }
 
+/* `x.argsort()`: the last dimension, unless another is given. */
+static gg__meta ordered(gg__inference *s, gg__meta x, TSNode dim, TSNode descending) {
+    int32_t at;
+    if (x.rank < 1 || (!ts_node_is_null(dim) && !gg__dim(gg__infer_node(s, dim), x.rank, &at)) ||
+        (!ts_node_is_null(descending) && gg__infer_node(s, descending).sort != GG__SCALAR_BOOL))
+        return gg__unknown;
+    x = gg__as_dtype(x, GG_STR("torch.int64"), GG__CERTAIN);
+    x.smooth = x.linear = x.fresh = true;
+    if (x.layout.len) x.layout = GG_STR("?");
+    return x;
+}
+
+/* Along a dimension that stays, in another dtype if one is given. */
+static gg__meta kept(gg__inference *s, gg__meta x, TSNode along, TSNode other, bool running) {
+    int32_t dim;
+    if (!gg__dim(gg__infer_node(s, along), x.rank, &dim)) return gg__unknown;
+    if (running && !gg__is_floating(x.dtype)) x = gg__as_dtype(x, GG_STR("torch.int64"), GG__CERTAIN);
+    if (!ts_node_is_null(other)) {
+        gg__vagueness vague;
+        gg_str dtype = gg__dtype_named(s, other, &vague);
+        if (!gg__is_floating(dtype)) return gg__unknown;
+        x = gg__widened(gg__as_dtype(x, dtype, vague), true);
+    }
+    if (x.layout.len) x.layout = GG_STR("?");
+    return x;
+}
+
 /* softmax, norm(dim=…) and what else goes along a dimension. */
 static gg__meta along(gg__inference *s, const gg__call *call, bool *known) {
-    enum { DEVIATION, NORM, SOFT, RUNNING, ARG, LOGSUM };
+    enum { DEVIATION, NORM, SOFT, RUNNING, ARG, LOGSUM, ORDER };
     static const struct {
         const char *name;
         int kind;
@@ -120,26 +147,31 @@ static gg__meta along(gg__inference *s, const gg__call *call, bool *known) {
         {"norm", NORM, {"p", "dim", "keepdim"}},   {"softmax", SOFT, {"dim", "*dtype"}},
         {"log_softmax", SOFT, {"dim", "*dtype"}},  {"cumsum", RUNNING, {"dim"}},
         {"argmax", ARG, {"dim", "keepdim"}},       {"argmin", ARG, {"dim", "keepdim"}},
-        {"logsumexp", LOGSUM, {"dim", "keepdim"}},
+        {"logsumexp", LOGSUM, {"dim", "keepdim"}}, {"cumprod", RUNNING, {"dim"}},
+        {"argsort", ORDER, {"dim", "descending"}},
     };
     TSNode given[4];
     gg__meta x = call->x;
-    int32_t dim;
     for (size_t i = 0; i < GG_COUNT(rows); i++) {
         if (!gg_str_is(call->name, rows[i].name)) continue;
         uint32_t count = 0;
         while (count < 4 && rows[i].names[count]) count++;
-        bool soft = rows[i].kind == SOFT, whole = rows[i].kind == RUNNING || rows[i].kind == ARG;
-        *known = gg__child_count(call->arguments) > call->from || rows[i].kind == ARG;
+        bool soft = rows[i].kind == SOFT, running = rows[i].kind == RUNNING, order = rows[i].kind == ORDER;
+        bool whole = running || order || rows[i].kind == ARG, truth = gg__is_bool(x.dtype);
+        *known = gg__child_count(call->arguments) > call->from || order || rows[i].kind == ARG;
         if (!*known || x.sort != GG__TENSOR || !gg__bind_arguments(s, call, rows[i].names, count, given))
             return gg__unknown;
         if (call->form == GG__FUNCTIONAL && !soft) return gg__unknown;
-        if (!gg__is_floating(x.dtype) && !(whole && gg__is_integer(x.dtype))) return gg__unknown;
+        bool floating = gg__is_floating(x.dtype);
+        if (!floating && !(whole && gg__is_integer(x.dtype)) && !(running && truth)) return gg__unknown;
         if (gg__elements(x) < 1) return gg__unknown;
-        bool widens = soft || rows[i].kind == NORM || rows[i].kind == LOGSUM || rows[i].kind == RUNNING;
+        if (order) return ordered(s, x, given[0], given[1]);
+        bool widens = soft || rows[i].kind == NORM || rows[i].kind == LOGSUM || running;
+        bool product = gg_str_is(call->name, "cumprod"); /* of the others: it may be too large where all are not */
         x = gg__widened(x, widens);
         x.fresh = true;
-        x.linear = x.linear && rows[i].kind == RUNNING;
+        x.linear = x.linear && running && !(product && floating);
+        x.smooth = x.smooth && !(product && floating);
         if (rows[i].kind == DEVIATION || rows[i].kind == NORM) {
             bool norm = rows[i].kind == NORM;
             TSNode p = norm ? given[0] : (TSNode){0}, dims = norm ? given[1] : given[0];
@@ -156,16 +188,7 @@ static gg__meta along(gg__inference *s, const gg__call *call, bool *known) {
             if (rows[i].kind == LOGSUM && ts_node_is_null(given[0])) return gg__unknown;
             return gg__reduced(s, x, given[0], given[1]);
         }
-        if (!gg__dim(gg__infer_node(s, given[0]), x.rank, &dim)) return gg__unknown;
-        if (rows[i].kind == RUNNING && gg__is_integer(x.dtype)) x = gg__as_dtype(x, GG_STR("torch.int64"), GG__CERTAIN);
-        if (soft && !ts_node_is_null(given[1])) {
-            gg__vagueness vague;
-            gg_str dtype = gg__dtype_named(s, given[1], &vague);
-            if (!gg__is_floating(dtype)) return gg__unknown;
-            x = gg__widened(gg__as_dtype(x, dtype, vague), true);
-        }
-        if (x.layout.len) x.layout = GG_STR("?");
-        return x;
+        return kept(s, x, given[0], soft ? given[1] : (TSNode){0}, running);
     }
     return gg__unknown;
 }
@@ -209,6 +232,8 @@ gg__meta gg__infer_call(gg__inference *s, TSNode node) {
     out = gg__of_two(s, &call, &known);
     if (known) return out;
     out = gg__view(s, &call, &known);
+    if (known) return out;
+    out = gg__moved(s, &call, &known);
     if (known) return out;
     out = along(s, &call, &known);
     if (known) return out;

@@ -7,6 +7,8 @@
 #include "repair/scalar.h"
 #include "repair/select.h"
 
+enum { MAX_NESTED = 8 };
+
 typedef struct container {
     const gg_rule_input *in;
     TSNode node, index; /* what is inferred; its key */
@@ -32,8 +34,21 @@ static bool only_loads(TSNode node, void *data) {
            ts_node_start_byte(node) > ts_node_start_byte(c->node);
 }
 
+/* Harmless by its words, or a call of a module that the capture saw to be pure, alone or in a display. */
+static bool is_harmless(const container *c, TSNode node, uint32_t depth) {
+    bool display = gg_node_is(node, "list") || gg_node_is(node, "tuple") || gg_node_is(node, "expression_list");
+    bool call =
+        gg_node_is(node, "call") && gg__is_pure_module(c->in, gg__text(c->in->tree, gg__field(node, "function")));
+    if (gg__is_harmless(c->in->tree, node)) return true;
+    if (depth == MAX_NESTED || !(display || call)) return false;
+    TSNode items = call ? gg__field(node, "arguments") : node;
+    for (uint32_t i = 0; i < gg__child_count(items); i++)
+        if (!is_harmless(c, gg__child(items, i), depth + 1)) return false;
+    return true;
+}
+
 static bool is_quiet(const container *c, TSNode expression) {
-    return gg__is_harmless(c->in->tree, expression) && gg__visit(expression, only_loads, (void *)c);
+    return is_harmless(c, expression, 0) && gg__visit(expression, only_loads, (void *)c);
 }
 
 /* What ran just before: the statement in front, or the if statement around, of which only conditions did.  Null when that is not plain to see. */
@@ -143,18 +158,19 @@ static bool is_plain_scope(TSNode node, void *data) {
     return !gg__watches_names(c->in->tree, node) && (!own || ts_node_eq(gg__function(node), gg__function(c->node)));
 }
 
-gg__meta gg__element(gg__inference *s, TSNode node) {
-    TSNode holder = gg__field(node, "value"), own = gg__statement(node), value = {0}, put = {0}, at;
+/* The expression whose value the element still is, and the container's display; null where that is not plain to see. */
+static TSNode element_value(gg__inference *s, TSNode node, TSNode *out_display) {
+    TSNode holder = gg__field(node, "value"), own = gg__statement(node), value = {0}, put = {0}, none = {0}, at;
     container c = {s->in, node, gg__field(node, "subscript"), gg__text(s->in->tree, holder)};
     TSNode function = gg__function(node);
     if (!gg_node_is(holder, "identifier") || gg__child_count(node) != 2 || ts_node_is_null(own) ||
         !gg_node_is(function, "function_definition") || !is_plain_place(&c, own) || !gg__visit(own, only_loads, &c) ||
         !gg__visit(function, is_plain_scope, &c))
-        return gg__unknown;
+        return none;
     gg_str wanted = plain_key(s->in->tree, c.index);
     for (at = before(own); !ts_node_is_null(at); at = before(at)) {
         gg_str key = GG_STR_NULL;
-        if (!is_quiet_statement(&c, at)) return gg__unknown;
+        if (!is_quiet_statement(&c, at)) return none;
         TSNode assignment = gg__assignment(at), right = stored(&c, at, &key);
         if (!ts_node_is_null(right) && ts_node_is_null(put) && gg_str_equal(key, wanted)) {
             value = right;
@@ -164,12 +180,23 @@ gg__meta gg__element(gg__inference *s, TSNode node) {
     }
     TSNode display = gg__strip_parentheses(gg__field(gg__assignment(at), "right"));
     bool dictionary = gg_node_is(display, "dictionary");
-    if (dictionary ? wanted.len == 0 : !ts_node_is_null(put)) return gg__unknown;
+    if (dictionary ? wanted.len == 0 : !ts_node_is_null(put)) return none;
     if (dictionary && ts_node_is_null(put)) value = of_dictionary(&c, display, wanted);
     if (gg_node_is(display, "list") || gg_node_is(display, "tuple") || gg_node_is(display, "expression_list"))
         value = of_list(s, &c, display);
     kept k = {&c, ts_node_is_null(put) ? at : put};
-    if (ts_node_is_null(value) || !gg__visit(value, is_unbound_since, &k)) return gg__unknown;
+    *out_display = display;
+    return !ts_node_is_null(value) && gg__visit(value, is_unbound_since, &k) ? value : none;
+}
+
+TSNode gg__element_value(const gg_rule_input *in, TSNode node) {
+    gg__inference s = {.in = in};
+    TSNode display;
+    return element_value(&s, node, &display);
+}
+
+gg__meta gg__element(gg__inference *s, TSNode node) {
+    TSNode display = {0}, value = element_value(s, node, &display);
     gg__meta out = gg__infer_node(s, value);
     if (out.sort != GG__TENSOR) return gg__unknown;
     out.smooth = out.linear = true; /* it is there already */

@@ -103,8 +103,10 @@ static bool is_size(gg_str name) {
 /* Methods that give numbers, or new tensors, and are no operations of one tensor. */
 static bool asks(gg_str name) {
     static const char *const names[] = {
-        "size",        "dim",  "numel",  "item",   "tolist",      "stride", "is_floating_point", "softmax", "cumsum",
-        "log_softmax", "topk", "argmax", "argmin", "masked_fill", "matmul", "logsumexp"};
+        "size",    "dim",       "numel",       "item",    "tolist", "stride", "is_floating_point",
+        "softmax", "cumsum",    "log_softmax", "topk",    "argmax", "argmin", "masked_fill",
+        "matmul",  "logsumexp", "cumprod",     "argsort", "flip",   "roll",   "fliplr",
+        "flipud",  "lerp",      "addcmul",     "fmod"};
     for (size_t i = 0; i < GG_COUNT(names); i++)
         if (gg_str_is(name, names[i])) return true;
     return false;

@@ -71,12 +71,17 @@ typedef struct gg__call {
 gg__meta gg__view(gg__inference *s, const gg__call *call, bool *known);
 gg__meta gg__transposed(gg__meta x, int32_t a, int32_t b);
 
+/* ---- moved.c: the same elements in other places ------------------------------------------------------------------------------ */
+gg__meta gg__moved(gg__inference *s, const gg__call *call, bool *known);
+
 /* ---- subscripts.c ------------------------------------------------------------------------------------------------------------ */
 gg__meta gg__subscript(gg__inference *s, TSNode node);
 
 /* ---- containers.c ------------------------------------------------------------------------------------------------------------ */
 /* What `d['loss']` is, where a display in front of it tells; unknown when it is no tensor. */
 gg__meta gg__element(gg__inference *s, TSNode node);
+/* The expression whose value it still is; null where no display tells. */
+TSNode gg__element_value(const gg_rule_input *in, TSNode subscript);
 
 /* ---- makers.c: tensors from sizes and from other tensors ---------------------------------------------------------------------- */
 /* What torch.where gives. */

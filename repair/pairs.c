@@ -38,12 +38,43 @@ static gg__meta masked_fill(gg__inference *s, const gg__call *call) {
     return out;
 }
 
+static bool are_alike(gg__meta a, gg__meta b) {
+    return a.sort == GG__TENSOR && b.sort == GG__TENSOR && gg_str_equal(a.dtype, b.dtype) && !a.vague && !b.vague;
+}
+
+/* `x.lerp(y, 0.5)`: of one dtype, or it fails. */
+static gg__meta lerp(gg__inference *s, const gg__call *call) {
+    TSNode given[2];
+    if (!gg__bind_arguments(s, call, (const char *const[]){"end", "weight"}, 2, given)) return gg__unknown;
+    gg__meta end = gg__infer_node(s, given[0]), weight = gg__infer_node(s, given[1]), x = call->x;
+    bool number = gg__is_number(weight);
+    if (!are_alike(x, end) || !gg__is_floating(x.dtype) || (!number && !are_alike(x, weight))) return gg__unknown;
+    gg__meta out = gg__elementwise(x, end);
+    if (!number) out = gg__elementwise(out, weight);
+    out.linear = out.linear && number;
+    return out;
+}
+
+/* `x.addcmul(a, b, value=2)`: of float32, which autocast leaves. */
+static gg__meta addcmul(gg__inference *s, const gg__call *call) {
+    TSNode given[3];
+    if (!gg__bind_arguments(s, call, (const char *const[]){"tensor1", "tensor2", "*value"}, 3, given))
+        return gg__unknown;
+    gg__meta a = gg__infer_node(s, given[0]), b = gg__infer_node(s, given[1]), x = call->x;
+    bool single = gg_str_is(x.dtype, "torch.float32") && are_alike(x, a) && are_alike(x, b);
+    if (!single || (!ts_node_is_null(given[2]) && !gg__holds(x.dtype, gg__infer_node(s, given[2])))) return gg__unknown;
+    gg__meta out = gg__elementwise(x, gg__elementwise(a, b));
+    out.linear = false;
+    return out;
+}
+
 gg__meta gg__of_two(gg__inference *s, const gg__call *call, bool *known) {
     static const struct {
         const char *name, *op;
-    } same[] = {{"add", "+"},  {"sub", "-"},       {"mul", "*"},         {"div", "/"},        {"true_divide", "/"},
-                {"pow", "**"}, {"remainder", "%"}, {"matmul", "@"},      {"mm", "@"},         {"bmm", "@"},
-                {"mv", "@"},   {"dot", "@"},       {"bitwise_and", "&"}, {"bitwise_or", "|"}, {"bitwise_xor", "^"}};
+    } same[] = {{"add", "+"},         {"sub", "-"},         {"mul", "*"},        {"div", "/"},
+                {"true_divide", "/"}, {"pow", "**"},        {"remainder", "%"},  {"fmod", "%"},
+                {"matmul", "@"},      {"mm", "@"},          {"bmm", "@"},        {"mv", "@"},
+                {"dot", "@"},         {"bitwise_and", "&"}, {"bitwise_or", "|"}, {"bitwise_xor", "^"}};
     static const char *const compared[] = {"eq",       "ne",      "lt",   "le",         "gt",
                                            "ge",       "greater", "less", "less_equal", "greater_equal",
                                            "not_equal"},
@@ -54,6 +85,8 @@ gg__meta gg__of_two(gg__inference *s, const gg__call *call, bool *known) {
     *known = call->form != GG__FUNCTIONAL;
     if (*known && conversion && call->form == GG__METHOD) return converted(s, call);
     if (*known && gg_str_is(call->name, "masked_fill")) return masked_fill(s, call);
+    if (*known && gg_str_is(call->name, "lerp")) return lerp(s, call);
+    if (*known && gg_str_is(call->name, "addcmul")) return addcmul(s, call);
     TSNode given;
     gg__call strict = *call;
     if (!*known || !gg__bind_arguments(s, &strict, (const char *const[]){"other"}, 1, &given) ||

@@ -28,6 +28,10 @@ static inline void rule_fixture_fact(rule_fixture *f, gg_str word) {
         fact.requires_grad = true;
         word = gg_str_slice(word, 0, word.len - (sizeof("/grad") - 1));
     }
+    if (gg_str_ends_with(word, GG_STR("/parameter"))) {
+        fact.type = GG_STR("Parameter");
+        word = gg_str_slice(word, 0, word.len - (sizeof("/parameter") - 1));
+    }
     size_t equals = gg_str_find(word, GG_STR("="), 0), bracket = gg_str_find(word, GG_STR("["), 0);
     if (equals == SIZE_MAX || f->record.fact_count == RULE_FIXTURE_FACTS || (bracket < equals)) {
         f->wrong = equals == SIZE_MAX ? "a fact is name=what" : "there are too many facts, or a [ in a name";

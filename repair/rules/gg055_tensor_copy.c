@@ -1,27 +1,87 @@
 /* GG055 tensor-copy: copy.deepcopy(t) and copy.copy(t) go through pickling, which Dynamo does not follow.
- * Offers: what they do to a tensor: a leaf of its own that requires gradients where the original does, with its own memory or the same;
- * `l.copy()` for copy.copy of a list, dictionary or set.
- * Refuses: unless the argument is a name that was a tensor without gradients (deepcopy raises for others that are no leaves), or a local name
- * that holds nothing but one display.
+ * Offers: what they do to a tensor: a leaf of its own that requires gradients where the original does, with its own memory or the same; the
+ * same for each tensor of a display that is deepcopied where it is written; `l.copy()` for copy.copy of a list, dictionary or set.
+ * Refuses: unless the argument is a name, an attribute or an element that was a plain tensor without gradients (deepcopy raises for others that
+ * are no leaves; a copy of a Parameter is one), is a tensor that is made there of such ones, or is a local name that holds nothing but one
+ * display.  A deep copy keeps gaps and overlaps in memory, which clone() closes.
  * Safety: exact.  Page: docs/rules/GG055.md */
-#include "repair/syntax.h"
+#include "repair/infer.h"
+
+enum { MAX_NESTED = 8 };
 
 static TSNode argument_of(TSNode call) {
     TSNode arguments = gg__field(call, "arguments");
-    return gg__child_count(arguments) == 1 ? gg__child(arguments, 0) : (TSNode){0};
+    return gg__child_count(arguments) == 1 ? gg__strip_parentheses(gg__child(arguments, 0)) : (TSNode){0};
 }
 
-static bool is_plain_tensor(const gg_rule_input *in, gg_str name) {
+static const gg_fact *fact_of(const gg_rule_input *in, TSNode node) {
     const gg_break *record = in->site->first;
+    gg_str name = gg__text(in->tree, node);
     for (size_t i = 0; record && i < record->fact_count; i++)
-        if (gg_str_equal(record->facts[i].name, name))
-            return record->facts[i].kind == GG_VALUE_TENSOR && !record->facts[i].requires_grad;
-    return false;
+        if (gg_str_equal(record->facts[i].name, name)) return &record->facts[i];
+    return NULL;
+}
+
+/* No subclass (a copy would be of it), no attributes of its own, no gradients. */
+static bool is_plain(const gg_fact *fact) {
+    return fact && fact->kind == GG_VALUE_TENSOR && !fact->requires_grad && fact->type.len == 0;
+}
+
+static bool is_number(const gg_fact *fact) {
+    return fact && (fact->kind == GG_VALUE_INT || fact->kind == GG_VALUE_FLOAT || fact->kind == GG_VALUE_BOOL);
+}
+
+/* Is a name in an expression a plain tensor, or begins the path to one, or nothing that has gradients? */
+static bool has_no_gradient(TSNode node, void *data) {
+    const gg_rule_input *in = data;
+    static const char *const modules[] = {"torch", "torch.nn.functional", "math"};
+    if (!gg_node_is(node, "identifier") || gg__is_member_name(node)) return true;
+    const gg_fact *fact = fact_of(in, node);
+    TSNode path = node;
+    for (TSNode at = gg__parent(node); gg_node_is(at, "attribute") && ts_node_eq(gg__field(at, "object"), path);
+         at = gg__parent(at)) {
+        const gg_fact *longer = fact_of(in, path = at);
+        if (longer) fact = longer;
+    }
+    if (fact) return is_plain(fact) || is_number(fact);
+    for (size_t i = 0; i < GG_COUNT(modules); i++)
+        if (gg_str_equal(gg__text(in->tree, node), gg__module_alias(in->tree, node, modules[i]))) return true;
+    return gg__is_number(gg__infer(in, node));
+}
+
+/* A tensor that is made there: nobody else has it, and it lies without gaps. */
+static bool is_made_here(const gg_rule_input *in, TSNode node) {
+    gg__meta m = gg__infer_loosely(in, node); /* it is evaluated as before */
+    return m.sort == GG__TENSOR && m.fresh && gg__visit(node, has_no_gradient, (void *)in);
+}
+
+static bool is_path(const gg_rule_input *in, TSNode node, bool deep) {
+    const gg_fact *fact = fact_of(in, node);
+    bool path = gg_node_is(node, "identifier") || gg_node_is(node, "attribute");
+    return path && is_plain(fact) && !(deep && fact->layout == GG_LAYOUT_STRIDED);
+}
+
+/* `l[0]` of `l = [x, y]`, as long as a display in front of it tells. */
+static bool is_element(const gg_rule_input *in, TSNode node, bool deep) {
+    if (!gg_node_is(node, "subscript")) return false;
+    TSNode value = gg__strip_parentheses(gg__element_value(in, node));
+    return !ts_node_is_null(value) && (is_path(in, value, deep) || is_made_here(in, value));
+}
+
+/* What can be written twice. */
+static bool is_held(const gg_rule_input *in, TSNode node, bool deep) {
+    return is_path(in, node, deep) || is_element(in, node, deep);
 }
 
 static bool is_deep(const gg_tree *tree, TSNode call) {
     return gg__refers_to(tree, gg__field(call, "function"), "copy.deepcopy");
 }
+
+static bool is_shallow(const gg_tree *tree, TSNode call) {
+    return gg__refers_to(tree, gg__field(call, "function"), "copy.copy");
+}
+
+/* ---- displays --------------------------------------------------------------------------------------------------------------- */
 
 /* A list, dictionary or set, and no class derived from them: copy.copy asks the type for its method `copy`. */
 static bool is_container(const gg_tree *tree, TSNode name) {
@@ -41,30 +101,96 @@ static bool is_container(const gg_tree *tree, TSNode name) {
     return false;
 }
 
-static bool is_shallow(const gg_tree *tree, TSNode call) {
-    return gg__refers_to(tree, gg__field(call, "function"), "copy.copy");
+static bool is_display(TSNode node) {
+    return gg_node_is(node, "list") || gg_node_is(node, "tuple") || gg_node_is(node, "dictionary");
 }
+
+static bool is_constant(const gg_rule_input *in, TSNode node) {
+    static const char *const types[] = {"integer", "float", "string", "true", "false", "none"};
+    for (size_t i = 0; i < GG_COUNT(types); i++)
+        if (gg_node_is(node, types[i])) return true;
+    return gg_node_is(node, "identifier") && is_number(fact_of(in, node));
+}
+
+typedef struct display {
+    const gg_rule_input *in;
+    uint32_t held, made, depth;
+    gg_arena *arena; /* NULL: only asked */
+    gg_edits *edits;
+} display;
+
+static gg_str copy_of(const gg_rule_input *in, TSNode node, bool deep, gg_arena *arena) {
+    gg_str text = gg__text(in->tree, node);
+    const char *own = deep ? ".clone()" : "";
+    if (is_held(in, node, deep))
+        return gg_arena_printf(arena, "%.*s.detach()%s.requires_grad_(%.*s.requires_grad)", GG_STR_ARG(text), own,
+                               GG_STR_ARG(text));
+    bool atom = gg_node_is(node, "call") || gg_node_is(node, "subscript") || gg_node_is(node, "attribute");
+    return gg_arena_printf(arena, "%s%.*s%s.detach().clone()", atom ? "" : "(", GG_STR_ARG(text), atom ? "" : ")");
+}
+
+/* One deepcopy keeps what its tensors have in common: of those that somebody else holds, there is one at most. */
+static bool read_display(display *d, TSNode node) {
+    if (++d->depth > MAX_NESTED) return false;
+    for (uint32_t i = 0; i < gg__child_count(node); i++) {
+        TSNode item = gg__child(node, i);
+        if (gg_node_is(node, "dictionary")) {
+            if (!gg_node_is(item, "pair") || !is_constant(d->in, gg__field(item, "key"))) return false;
+            item = gg__field(item, "value");
+        }
+        item = gg__strip_parentheses(item);
+        if (is_constant(d->in, item)) continue;
+        if (is_display(item)) {
+            if (!read_display(d, item)) return false;
+            continue;
+        }
+        if (is_path(d->in, item, true))
+            d->held++;
+        else if (is_made_here(d->in, item))
+            d->made++;
+        else
+            return false;
+        if (d->arena) gg_edits_add(d->edits, gg_node_span(item), copy_of(d->in, item, true, d->arena));
+    }
+    d->depth--;
+    return d->held <= 1;
+}
+
+static bool is_display_of_tensors(const gg_rule_input *in, TSNode node) {
+    display d = {.in = in};
+    return is_display(node) && read_display(&d, node) && d.held + d.made > 0;
+}
+
+/* ---- the rule ------------------------------------------------------------------------------------------------------------------ */
 
 static bool check(const gg_rule_input *in, gg_rule_match *out) {
     TSNode call = gg__strip_parentheses(gg_node_at(in->tree, in->span)), argument = argument_of(call);
     out->node = call;
-    if (!gg_node_is(call, "call") || !gg_node_is(argument, "identifier")) return false;
+    if (!gg_node_is(call, "call") || ts_node_is_null(argument) || gg__has_comment(in->tree, gg_node_span(call)))
+        return false;
     bool deep = is_deep(in->tree, call);
     if (!deep && !is_shallow(in->tree, call)) return false;
-    return is_plain_tensor(in, gg__text(in->tree, argument)) || (!deep && is_container(in->tree, argument));
+    if (is_held(in, argument, deep)) return true;
+    if (!deep) return is_container(in->tree, argument);
+    return is_display(argument) ? is_display_of_tensors(in, argument) : is_made_here(in, argument);
 }
 
 static int edit(const gg_rule_input *in, const gg_rule_match *match, gg_arena *arena, gg_edits *out, gg_error *err) {
     (void)err;
-    gg_str name = gg__text(in->tree, argument_of(match->node));
-    if (!is_plain_tensor(in, name)) {
-        gg_edits_add(out, gg_node_span(match->node), gg_arena_printf(arena, "%.*s.copy()", GG_STR_ARG(name)));
+    TSNode argument = argument_of(match->node);
+    gg_span call = gg_node_span(match->node), own = gg_node_span(argument);
+    bool deep = is_deep(in->tree, match->node);
+    if (deep && is_display(argument)) {
+        display d = {.in = in, .arena = arena, .edits = out};
+        gg_edits_add(out, (gg_span){call.start, own.start}, GG_STR_NULL);
+        read_display(&d, argument);
+        gg_edits_add(out, (gg_span){own.end, call.end}, GG_STR_NULL);
         return 0;
     }
-    const char *own = is_deep(in->tree, match->node) ? ".clone()" : "";
-    gg_edits_add(out, gg_node_span(match->node),
-                 gg_arena_printf(arena, "%.*s.detach()%s.requires_grad_(%.*s.requires_grad)", GG_STR_ARG(name), own,
-                                 GG_STR_ARG(name)));
+    bool copies = deep || is_held(in, argument, deep);
+    gg_edits_add(out, call,
+                 copies ? copy_of(in, argument, deep, arena)
+                        : gg_arena_printf(arena, "%.*s.copy()", GG_STR_ARG(gg__text(in->tree, argument))));
     return 0;
 }
 

@@ -126,6 +126,29 @@ def f(x):
     assert said == {"x": None, "a": "dense", "b": "strided", "c": None, "d": "strided", "one": "strided"}
 
 
+SPECIAL = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.p = nn.Parameter(torch.ones(4), requires_grad=False)
+        self.buf = nn.Buffer(torch.ones(4))
+        self.register_buffer("plain", torch.ones(4))
+
+    def forward(self, x):
+        q, y = self.p, x * 2
+        if x.sum() > 0:
+            x = y + self.p + self.buf + self.plain + q
+        return x
+"""
+
+
+def test_tensors_that_are_no_plain_ones(worker: Worker, write: Write) -> None:
+    facts = facts_of(worker, write, SPECIAL, "Net()")
+    said = {n: facts[n].get("type") for n in ("x", "y", "q", "self.p", "self.buf", "self.plain")}
+    special = {"q": "Parameter", "self.p": "Parameter", "self.buf": "Tensor with attributes"}
+    assert said == {"x": None, "y": None, "self.plain": None, **special}
+
+
 COUNTER = """
 class Counter(nn.Module):
     def __init__(self):

@@ -177,7 +177,9 @@ def wrong_gradient(expression: str, said: str, line: str) -> str | None:
             return None if "rough" in said.split() else f"no gradient: {e}"
         if "rough" not in said.split() and any(g is not None and not g.isfinite().all() for g in gradients[-1]):
             return "a gradient that is not finite"
-    steps = "clamp clip relu max min where abs amax amin sign masked_fill nan_to_num % floor ceil trunc round".split()
+    steps = (
+        "clamp clip relu max min where abs amax amin sign masked_fill nan_to_num % fmod floor ceil trunc round".split()
+    )
     piecewise = any(word in expression for word in steps)
     if "curved" in said.split() or piecewise:
         return None
@@ -264,14 +266,17 @@ class Maker:
         "F.gelu({}) F.softplus({}) {}.round() {}.reciprocal() torch.arange({}.size(0)) "
         "{}.neg() {}.prod() {}.view_as({}) {}.expand_as({}) {}.type_as({}) {}.eq({}) {}.lt(0) {}.max({}) "
         "{}.reshape(2,-1) {}.triu(1) {}.amax(({D},{D})) {}.trunc() {}.log1p() "
-        "{}.max({D})[0] {}.min(dim={D}).indices {}.sort({D}).values {}.topk(2)[1] {}.topk(2,{D}).values {}.count_nonzero()"
+        "{}.max({D})[0] {}.min(dim={D}).indices {}.sort({D}).values {}.topk(2)[1] {}.topk(2,{D}).values {}.count_nonzero() "
+        "{}.flip({D}) torch.flip({},({D},{D})) {}.flip({D},{D}) {}.roll(n) torch.roll({},-1,{D}) {}.roll((1,2),({D},{D})) {}.fliplr() "
+        "torch.flipud({}) {}.argsort() {}.argsort({D},descending=True) {}.cumprod({D})"
     ).split()
     BINARY = "+ - * / // % ** @ & | ^ < > <= >= == !=".split()
     CALLS = (
         "torch.where({},{},{}) torch.maximum({},{}) torch.cat(({},{}),{D}) torch.cat([{},{}]) torch.stack([{},{}]) "
         "torch.stack(({},{}),{D}) torch.matmul({},{}) "
         "torch.logical_and({},{}) {}.add({}) {}.mul({}) torch.min({},{}) {}.where({},{}) F.linear({},{}) "
-        "F.linear({},{},{}) {}.mm({}) torch.add({},{}) {}.pow({}) max({},{})"
+        "F.linear({},{},{}) {}.mm({}) torch.add({},{}) {}.pow({}) max({},{}) "
+        "{}.lerp({},0.3) torch.lerp({},{},{}) {}.addcmul({},{}) torch.addcmul({},{},{},value=2) {}.fmod({}) torch.fmod({},2)"
     ).split()
     MODULES = [f"net.{name}({{}})" for name in MODULES]
     NUMBERS = "0 1 2 -1 0.5 2.0 1e4 -1e9 n a flag True 3".split()

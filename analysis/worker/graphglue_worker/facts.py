@@ -48,7 +48,14 @@ def _layout(example: torch.Tensor) -> str:
     return "contiguous" if 0 in example.shape else "strided"
 
 
-def _tensor(kind: str, example: torch.Tensor) -> Fact:
+def _class_of(value: torch.Tensor) -> Any:
+    """Its class; a name where it has attributes of its own, which a copy of it would have, too."""
+    kind = type(value)
+    own = [name for name in getattr(value, "__dict__", ()) if not name.startswith("_dynamo")]
+    return "Tensor with attributes" if kind is torch.Tensor and own else kind
+
+
+def _tensor(kind: str, example: torch.Tensor, cls: Any = torch.Tensor) -> Fact:
     fact = {
         "kind": kind,
         "dtype": str(example.dtype),
@@ -56,6 +63,8 @@ def _tensor(kind: str, example: torch.Tensor) -> Fact:
         "requires_grad": bool(example.requires_grad),
         "device": str(example.device),
     }
+    if cls is not torch.Tensor:
+        fact["type"] = cls if isinstance(cls, str) else getattr(cls, "__qualname__", "unknown")
     layout = _layout(example)
     return fact if layout == "contiguous" else {**fact, "layout": layout}
 
@@ -71,7 +80,7 @@ def of_value(value: Any) -> Fact:
     if value is None:
         return {"kind": "none"}
     if isinstance(value, torch.Tensor):
-        return _tensor("tensor", value)
+        return _tensor("tensor", value, _class_of(value))
     if isinstance(value, torch.SymInt):
         return {"kind": "symint"}
     if isinstance(value, (torch.SymFloat, torch.SymBool)):
@@ -100,7 +109,9 @@ def of_variable(variable: Any, depth: int = 0) -> Fact:
     if "TensorVariable" in names:
         example = own["proxy"].node.meta.get("example_value")
         kind = "ndarray" if "NumpyNdarrayVariable" in names else "tensor"
-        return _tensor(kind, example) if isinstance(example, torch.Tensor) else {"kind": kind}
+        if not isinstance(example, torch.Tensor):
+            return {"kind": kind}
+        return _tensor(kind, example, own.get("class_type", torch.Tensor) if kind == "tensor" else torch.Tensor)
     if "SymNodeVariable" in names:
         return of_value(own.get("sym_num"))
     if "ConstantVariable" in names or "EnumVariable" in names:
