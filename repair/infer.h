@@ -73,6 +73,8 @@ gg__meta gg__transposed(gg__meta x, int32_t a, int32_t b);
 
 /* ---- subscripts.c ------------------------------------------------------------------------------------------------------------ */
 gg__meta gg__subscript(gg__inference *s, TSNode node);
+/* Is the name the index of a loop over all there is in that dimension of the tensor, `for i in range(x.shape[0])`? (counted.c) */
+bool gg__counts_through(const gg_tree *tree, TSNode index, TSNode x, int32_t dim);
 
 /* ---- containers.c ------------------------------------------------------------------------------------------------------------ */
 /* What `d['loss']` is, where a display in front of it tells; unknown when it is no tensor. */

@@ -1,0 +1,88 @@
+/* Indices that count through a tensor: `for i in range(x.shape[0])`, and x[i] in its body is there.  See infer.h. */
+#include "repair/infer.h"
+#include "repair/scalar.h"
+
+typedef struct keeping {
+    const gg_tree *tree;
+    TSNode function, target; /* a binding that is fine */
+    gg_str name;
+    gg_span inside; /* where no binding is */
+    bool formed;    /* … and where the name is a tensor's, which keeps its form */
+} keeping;
+
+/* `x.resize_(…)`, `x.data = …` */
+static bool is_changed_in_form(const keeping *k, TSNode node) {
+    TSNode parent = gg__parent(node);
+    gg_str name = gg__text(k->tree, gg__field(parent, "attribute"));
+    if (!gg_node_is(parent, "attribute") || !ts_node_eq(gg__field(parent, "object"), node)) return false;
+    bool in_place = name.len && name.ptr[name.len - 1] == '_' && !gg_str_starts_with(name, GG_STR("__"));
+    return in_place || gg_str_is(name, "data");
+}
+
+static bool is_kept(TSNode node, void *data) {
+    const keeping *k = data;
+    if (!gg_node_is(node, "identifier") || ts_node_eq(node, k->target) || gg__is_member_name(node) ||
+        !gg_str_equal(gg__text(k->tree, node), k->name))
+        return true;
+    if (!gg__is_binding(node)) return !k->formed || !is_changed_in_form(k, node);
+    uint32_t at = ts_node_start_byte(node);
+    return (at < k->inside.start || at >= k->inside.end) && !gg__is_in_inner_function(node, k->function);
+}
+
+/* `x.shape[0]`, `x.size(0)`, `len(x)`: of that dimension of x */
+static bool is_size(const gg_tree *tree, TSNode node, gg_str x, int32_t dim) {
+    double at = -1;
+    TSNode function = gg__field(node, "function"), arguments = gg__field(node, "arguments"), of = {0}, literal = {0};
+    if (gg_node_is(node, "call")) {
+        if (gg__child_count(arguments) != 1 || !gg_node_is(arguments, "argument_list")) return false;
+        if (gg__names_builtin(tree, function, "len"))
+            return dim == 0 && gg_node_is(gg__child(arguments, 0), "identifier") &&
+                   gg_str_equal(gg__text(tree, gg__child(arguments, 0)), x);
+        if (!gg_str_is(gg__text(tree, gg__field(function, "attribute")), "size")) return false;
+        of = gg__field(function, "object");
+        literal = gg__child(arguments, 0);
+    } else if (gg_node_is(node, "subscript") && gg__child_count(node) == 2) {
+        TSNode shape = gg__field(node, "value");
+        if (!gg_str_is(gg__text(tree, gg__field(shape, "attribute")), "shape")) return false;
+        of = gg__field(shape, "object");
+        literal = gg__field(node, "subscript");
+    }
+    return gg_node_is(of, "identifier") && gg_str_equal(gg__text(tree, of), x) &&
+           gg__literal_value(tree, literal, &at) && at == dim;
+}
+
+/* The loop whose only target is the name, around it. */
+static TSNode loop_of(const gg_tree *tree, TSNode index) {
+    gg_str name = gg__text(tree, index);
+    TSNode child = index;
+    for (TSNode at = gg__parent(index); !ts_node_is_null(at); child = at, at = gg__parent(at)) {
+        if (gg_node_is(at, "function_definition") || gg_node_is(at, "lambda") || gg__is_comprehension(at)) break;
+        TSNode left = gg__field(at, "left");
+        if (gg_node_is(at, "for_statement") && ts_node_eq(gg__field(at, "body"), child) &&
+            gg_node_is(left, "identifier") && gg_str_equal(gg__text(tree, left), name))
+            return at;
+    }
+    return (TSNode){0};
+}
+
+bool gg__counts_through(const gg_tree *tree, TSNode index, TSNode x, int32_t dim) {
+    if (!gg_node_is(index, "identifier") || !gg_node_is(x, "identifier")) return false;
+    TSNode loop = loop_of(tree, index), iterable = gg__field(loop, "right"), function = gg__function(loop);
+    TSNode arguments = gg__field(iterable, "arguments"), size = gg__child(arguments, 0);
+    if (!gg_node_is(function, "function_definition") || !gg_node_is(iterable, "call") ||
+        !gg__names_builtin(tree, gg__field(iterable, "function"), "range") || gg__child_count(arguments) != 1)
+        return false;
+    if (gg_node_is(size, "identifier")) { /* `n = x.shape[0]`, each time before the loop */
+        TSNode value = gg__only_value(tree, size), block = gg__parent(gg__statement(value));
+        if (ts_node_is_null(value) || !ts_node_eq(gg__function(value), function) ||
+            ts_node_end_byte(value) > ts_node_start_byte(loop) || ts_node_end_byte(block) < ts_node_end_byte(loop))
+            return false;
+        size = value;
+    }
+    gg_span body = gg_node_span(gg__field(loop, "body"));
+    gg_span later = {ts_node_start_byte(size), ts_node_end_byte(function)};
+    keeping of_index = {tree, function, gg__field(loop, "left"), gg__text(tree, index), body, false};
+    keeping of_x = {tree, function, gg__field(loop, "left"), gg__text(tree, x), later, true};
+    return is_size(tree, size, of_x.name, dim) && gg__visit(function, is_kept, &of_index) &&
+           gg__visit(function, is_kept, &of_x);
+}
