@@ -12,11 +12,11 @@ typedef struct keeping {
 
 /* `x.resize_(…)`, `x.data = …` */
 static bool is_changed_in_form(const keeping *k, TSNode node) {
+    static const char *const changers[] = {"resize_",    "resize_as_", "set_",      "squeeze_",    "unsqueeze_", "t_",
+                                           "transpose_", "swapaxes_",  "swapdims_", "as_strided_", "data"};
     TSNode parent = gg__parent(node);
-    gg_str name = gg__text(k->tree, gg__field(parent, "attribute"));
-    if (!gg_node_is(parent, "attribute") || !ts_node_eq(gg__field(parent, "object"), node)) return false;
-    bool in_place = name.len && name.ptr[name.len - 1] == '_' && !gg_str_starts_with(name, GG_STR("__"));
-    return in_place || gg_str_is(name, "data");
+    return gg_node_is(parent, "attribute") && ts_node_eq(gg__field(parent, "object"), node) &&
+           gg__is_one_of(gg__text(k->tree, gg__field(parent, "attribute")), changers, GG_COUNT(changers));
 }
 
 static bool is_kept(TSNode node, void *data) {
@@ -63,6 +63,32 @@ static TSNode loop_of(const gg_tree *tree, TSNode index) {
             return at;
     }
     return (TSNode){0};
+}
+
+bool gg__stays_from(const gg_tree *tree, TSNode function, gg_str name, uint32_t from) {
+    keeping k = {tree, function, function, name, {from, ts_node_end_byte(function)}, true};
+    return gg__visit(function, is_kept, &k);
+}
+
+bool gg__is_counter(const gg_tree *tree, TSNode index) {
+    gg_str name = gg__text(tree, index);
+    TSNode function = gg__function(index);
+    for (TSNode at = index; gg_node_is(index, "identifier") && !ts_node_eq(at, function); at = gg__parent(at)) {
+        TSNode target = gg__field(at, "left"), call = gg__field(at, "right");
+        if (!gg_node_is(at, "for_statement") || ts_node_is_null(gg__field(at, "body"))) continue;
+        bool counts = gg__names_builtin(tree, gg__field(call, "function"), "range");
+        if (gg_node_is(target, "pattern_list") && gg__child_count(gg__field(call, "arguments")) == 1 &&
+            gg__names_builtin(tree, gg__field(call, "function"), "enumerate")) {
+            target = gg__child(target, 0);
+            counts = true;
+        }
+        if (!gg_node_is(call, "call") || !gg_node_is(target, "identifier") ||
+            !gg_str_equal(gg__text(tree, target), name))
+            continue;
+        keeping k = {tree, function, target, name, gg_node_span(gg__field(at, "body")), false};
+        return counts && gg__visit(function, is_kept, &k);
+    }
+    return false;
 }
 
 bool gg__counts_through(const gg_tree *tree, TSNode index, TSNode x, int32_t dim) {
