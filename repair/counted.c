@@ -25,6 +25,8 @@ static bool is_kept(TSNode node, void *data) {
         !gg_str_equal(gg__text(k->tree, node), k->name))
         return true;
     if (!gg__is_binding(node)) return !k->formed || !is_changed_in_form(k, node);
+    if (gg_node_is(gg__parent(node), "global_statement") || gg_node_is(gg__parent(node), "nonlocal_statement"))
+        return false; /* others may bind it meanwhile */
     uint32_t at = ts_node_start_byte(node);
     return (at < k->inside.start || at >= k->inside.end) && !gg__is_in_inner_function(node, k->function);
 }
@@ -67,7 +69,7 @@ static TSNode loop_of(const gg_tree *tree, TSNode index) {
 
 bool gg__stays_from(const gg_tree *tree, TSNode function, gg_str name, uint32_t from) {
     keeping k = {tree, function, function, name, {from, ts_node_end_byte(function)}, true};
-    return gg__visit(function, is_kept, &k);
+    return gg__binds(tree, function, name) && gg__visit(function, is_kept, &k);
 }
 
 bool gg__is_counter(const gg_tree *tree, TSNode index) {
@@ -109,6 +111,6 @@ bool gg__counts_through(const gg_tree *tree, TSNode index, TSNode x, int32_t dim
     gg_span later = {ts_node_start_byte(size), ts_node_end_byte(function)};
     keeping of_index = {tree, function, gg__field(loop, "left"), gg__text(tree, index), body, false};
     keeping of_x = {tree, function, gg__field(loop, "left"), gg__text(tree, x), later, true};
-    return is_size(tree, size, of_x.name, dim) && gg__visit(function, is_kept, &of_index) &&
-           gg__visit(function, is_kept, &of_x);
+    return is_size(tree, size, of_x.name, dim) && gg__binds(tree, function, of_x.name) &&
+           gg__visit(function, is_kept, &of_index) && gg__visit(function, is_kept, &of_x);
 }

@@ -14,14 +14,13 @@ static bool is_short(TSNode node) {
 
 static bool is_bound(const gg_rule_input *in, TSNode node, gg__part *out) {
     gg__extraction e;
-    gg__meta m = out->bound;
     out->n = node;
     if (out->named.len) return gg_node_is(node, "identifier") && gg_str_equal(gg__text(in->tree, node), out->named);
     if (gg__match_extraction_loosely(in, node, &e)) { /* it is evaluated as before */
         if (e.scalar.sort != GG__SCALAR_INT || e.widening || e.truncates) return false;
         out->n = e.value;
     }
-    m = gg__infer_loosely(in, out->n);
+    gg__meta m = gg__infer_loosely(in, out->n);
     bool integer = gg_str_starts_with(m.dtype, GG_STR("torch.int"));
     if (m.sort != GG__TENSOR || m.rank != 0 || m.vague || !integer) return false;
     out->bound = m;
