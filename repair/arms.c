@@ -81,8 +81,15 @@ static bool is_not_later(TSNode node, void *data) {
     return inside || (at < l->loop && ts_node_eq(gg__function(node), l->function));
 }
 
+TSNode gg__last_of_arms(const gg__select *s, TSNode node) {
+    TSNode last = node;
+    for (TSNode at = node; s->skips && !ts_node_is_null(at); at = ts_node_next_named_sibling(at))
+        if (!gg_node_is(at, "comment")) last = at;
+    return last;
+}
+
 bool gg__is_live(const gg__select *s, gg_str name) {
-    later l = {s, name, gg__function(s->statement), ts_node_end_byte(s->statement), 0};
+    later l = {s, name, gg__function(s->statement), ts_node_end_byte(gg__last_of_arms(s, s->statement)), 0};
     bool looped = false;
     l.loop = l.end;
     if (!gg_node_is(l.function, "function_definition")) return true;
@@ -147,12 +154,15 @@ static bool augment(gg__select *s, gg__arm *arm, TSNode node) {
 static bool select_chain(gg__select *s, gg__arm *arm, TSNode node, const gg__test *given, uint32_t clause,
                          TSNode fallback, uint32_t depth);
 
-static bool run_block(gg__select *s, gg__arm *arm, TSNode block, TSNode fallback, uint32_t depth) {
+/* All statements of the block, or those behind one of them. */
+static bool run_block(gg__select *s, gg__arm *arm, TSNode block, TSNode behind_it, TSNode fallback, uint32_t depth) {
     if (depth > MAX_NESTED) return false;
     bool over = false;
+    uint32_t from = ts_node_is_null(behind_it) ? 0 : ts_node_end_byte(behind_it);
     TSNode taken = {0}; /* the return behind a nested if, as its last arm */
     for (uint32_t i = 0; i < gg__child_count(block); i++) {
         TSNode statement = gg__child(block, i), assignment = gg__assignment(statement);
+        if (ts_node_start_byte(statement) < from) continue;
         if (gg_node_is(statement, "comment") || gg_node_is(statement, "pass_statement")) continue;
         if (over && !ts_node_is_null(taken) && ts_node_eq(statement, taken)) continue;
         if (over) return false; /* what is never reached */
@@ -234,7 +244,9 @@ static bool lose(const gg__select *s, gg__arm *arm, gg_str name, const char *why
 
 static bool merge(gg__select *s, gg__arm *arm, gg__test *test, TSNode node, gg__arm *yes, gg__arm *no, gg_str name) {
     sample_search search = {.tree = s->in->tree, .name = name};
-    gg__visit(node, is_no_sample, &search);
+    bool going = gg__visit(node, is_no_sample, &search);
+    for (TSNode at = node; s->skips && going && !ts_node_is_null(at); at = ts_node_next_named_sibling(at))
+        going = gg__visit(at, is_no_sample, &search);
     gg__binding a, b;
     if (!value_in(s, yes, arm, name, search.found, &a) || !value_in(s, no, arm, name, search.found, &b))
         return lose(s, arm, name, "has no known value of its own on both ways");
@@ -303,7 +315,8 @@ static void keep_test(gg__select *s, gg__test *test) {
 static bool select_chain(gg__select *s, gg__arm *arm, TSNode node, const gg__test *given, uint32_t clause,
                          TSNode fallback, uint32_t depth) {
     TSNode own = clause ? alternative(node, clause - 1) : node, next = alternative(node, clause);
-    TSNode block = gg__field(own, "consequence");
+    bool skips = s->skips && depth == 0;
+    TSNode block = skips ? gg__parent(node) : gg__field(own, "consequence"), none = {0};
     gg__test test = {0};
     if (depth > MAX_NESTED || (s->divides_safely && depth > 0))
         return false; /* an inner arm may be taken where the outer is not */
@@ -318,11 +331,11 @@ static bool select_chain(gg__select *s, gg__arm *arm, TSNode node, const gg__tes
     no->suffix = "else";
     if (s->divides_safely) keep_test(s, &test);
     s->taken = test;
-    if (!run_block(s, yes, block, fallback, depth)) return false;
+    if (!run_block(s, yes, block, skips ? node : none, fallback, depth)) return false;
     s->taken.negated = !test.negated;
     if (gg_node_is(next, "elif_clause")) {
         if (!select_chain(s, no, node, NULL, clause + 1, fallback, depth + 1)) return false;
-    } else if (!ts_node_is_null(next) && !run_block(s, no, gg__field(next, "body"), fallback, depth)) {
+    } else if (!ts_node_is_null(next) && !run_block(s, no, gg__field(next, "body"), none, fallback, depth)) {
         return false;
     }
     gg_str returned = GG_STR(GG__RETURNED);

@@ -75,7 +75,8 @@ static bool side_of(gg__select *s, gg__arm *arm, TSNode node, side *out) {
     }
     out->meta = gg__infer_in(s, arm, node);
     if (out->meta.sort != GG__UNKNOWN) return out->meta.sort != GG__TENSOR && out->meta.sort != GG__SCALAR_BOOL;
-    if (!gg__match_extraction(s->in, node, &e) || e.truth || e.truncates) return false;
+    bool known = s->as_before ? gg__match_extraction_loosely(s->in, node, &e) : gg__match_extraction(s->in, node, &e);
+    if (!known || e.truth || e.truncates) return false;
     *out = (side){.taken = true, .node = gg__strip_parentheses(e.value), .meta = gg__infer_in(s, arm, e.value)};
     return out->meta.sort == GG__TENSOR && out->meta.rank == 0 && !gg_str_is(out->meta.dtype, "torch.bool");
 }

@@ -76,6 +76,11 @@ gg__meta gg__moved(gg__inference *s, const gg__call *call, bool *known);
 
 /* ---- subscripts.c ------------------------------------------------------------------------------------------------------------ */
 gg__meta gg__subscript(gg__inference *s, TSNode node);
+/* Is the name the index of a loop over all there is in that dimension of the tensor, `for i in range(x.shape[0])`? (counted.c) */
+bool gg__counts_through(const gg_tree *tree, TSNode index, TSNode x, int32_t dim);
+bool gg__is_counter(const gg_tree *tree, TSNode index); /* … or of any range, or of enumerate(…) */
+/* Is the name of a tensor bound nowhere in the function from there on, nor by a function inside, and given another form by no method? */
+bool gg__stays_from(const gg_tree *tree, TSNode function, gg_str name, uint32_t from);
 
 /* ---- containers.c ------------------------------------------------------------------------------------------------------------ */
 /* What `d['loss']` is, where a display in front of it tells; unknown when it is no tensor. */

@@ -1,4 +1,5 @@
 /* Whether a value is never below zero, as far as its operations tell.  See scalar.h. */
+#include "repair/ranges.h"
 #include "repair/scalar.h"
 
 /* Whatever their operand is. */
@@ -52,6 +53,10 @@ bool gg__is_natural(const gg_rule_input *in, TSNode node) {
     /* the sum of squares of integers may be beyond them */
     if (m.sort == GG__TENSOR && !gg__is_floating(m.dtype)) return false;
     if (gg_node_is(node, "call")) return call_is_natural(in, node);
+    if (gg_node_is(node, "identifier")) {
+        TSNode held = gg__undisturbed_value(in, node);
+        return !ts_node_is_null(held) && gg__is_natural(in, held);
+    }
     return gg_node_is(node, "binary_operator") && operation_is_natural(in, node);
 }
 

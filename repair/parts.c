@@ -15,13 +15,15 @@ static bool is_short(TSNode node) {
 static bool is_bound(const gg_rule_input *in, TSNode node, gg__part *out) {
     gg__extraction e;
     out->n = node;
-    if (gg__match_extraction(in, node, &e)) {
-        if (e.scalar.sort != GG__SCALAR_INT || e.widening) return false;
+    if (out->named.len) return gg_node_is(node, "identifier") && gg_str_equal(gg__text(in->tree, node), out->named);
+    if (gg__match_extraction_loosely(in, node, &e)) { /* it is evaluated as before */
+        if (e.scalar.sort != GG__SCALAR_INT || e.widening || e.truncates) return false;
         out->n = e.value;
     }
-    gg__meta m = gg__infer_loosely(in, out->n); /* it is evaluated as before */
+    gg__meta m = gg__infer_loosely(in, out->n);
     bool integer = gg_str_starts_with(m.dtype, GG_STR("torch.int"));
     if (m.sort != GG__TENSOR || m.rank != 0 || m.vague || !integer) return false;
+    out->bound = m;
     out->natural = gg__scalar_of(in, m, out->n).natural;
     bool wide =
         gg_str_is(m.dtype, "torch.int64") || gg_str_is(m.dtype, "torch.int32"); /* n + a size is one of its dtype */
@@ -137,7 +139,8 @@ void gg__edit_part(const gg_rule_input *in, const gg__part *s, gg_arena *arena, 
 
 /* Does the index make a view, whatever it is: a number of Python's, a slice between such numbers? */
 static bool is_plain_index(const gg_rule_input *in, TSNode index) {
-    if (!gg_node_is(index, "slice")) return gg__infer(in, index).sort == GG__SCALAR_INT;
+    if (!gg_node_is(index, "slice"))
+        return gg__infer(in, index).sort == GG__SCALAR_INT || gg__is_counter(in->tree, index);
     for (uint32_t i = 0; i < gg__child_count(index); i++)
         if (gg__infer(in, gg__child(index, i)).sort != GG__SCALAR_INT) return false;
     return true;
@@ -166,32 +169,111 @@ static bool read_store(const gg_rule_input *in, gg__part_store *s) {
     return found && part->dim >= 0 && s->behind >= 0;
 }
 
-bool gg__part_stored(const gg_rule_input *in, gg__part_store *out) {
-    TSNode at = gg_node_at(in->tree, in->span), statement = gg__statement(at), left;
-    *out = (gg__part_store){.assignment = gg__child(statement, 0)};
-    left = gg__field(out->assignment, "left");
-    out->value = gg__field(out->assignment, "right");
+/* `x[i, :n] = y[i, :n]`, where x was made in the form of y: whatever else is stored into x is y's, or constant. */
+typedef struct copying {
+    const gg_rule_input *in;
+    gg_str x, y;
+} copying;
+
+static bool is_of_y(TSNode node, void *data) {
+    const copying *c = data;
+    const gg_tree *tree = c->in->tree;
+    if (!gg_node_is(node, "identifier") || !gg_str_equal(gg__text(tree, node), c->x)) return true;
+    TSNode subscript = gg__parent(node), parent = gg__parent(subscript), right = gg__field(parent, "right");
+    if (!gg_node_is(subscript, "subscript") || !ts_node_eq(gg__field(parent, "left"), subscript)) return true;
+    return gg_node_is(parent, "assignment") &&
+           (gg__infer(c->in, right).constant || gg_str_equal(gg__text(tree, gg__field(right, "value")), c->y));
+}
+
+static bool is_made_like(const gg_rule_input *in, TSNode x, TSNode y) {
+    const gg_tree *tree = in->tree;
+    TSNode made = gg__only_value(tree, x), first = gg__child(gg__field(made, "arguments"), 0), block;
+    TSNode function = gg__function(x), form = first;
+    bool like = false;
+    if (ts_node_is_null(made) || !gg__makes_anew(tree, made, &like)) return false;
+    if (!like && gg_node_is(first, "attribute") && gg_str_is(gg__text(tree, gg__field(first, "attribute")), "shape"))
+        form = gg__field(first, "object");
+    else if (!like)
+        return false;
+    block = gg__parent(gg__statement(made));
+    return gg_node_is(form, "identifier") && gg_str_equal(gg__text(tree, form), gg__text(tree, y)) &&
+           ts_node_end_byte(made) < ts_node_start_byte(x) && ts_node_end_byte(block) >= ts_node_end_byte(x) &&
+           ts_node_eq(gg__function(made), function) &&
+           gg__stays_from(tree, function, gg__text(tree, x), ts_node_end_byte(made)) &&
+           gg__stays_from(tree, function, gg__text(tree, y), ts_node_start_byte(made));
+}
+
+static bool copies(const gg_rule_input *in, const gg__part_store *s, gg__meta x) {
+    const gg_tree *tree = in->tree;
+    TSNode left = s->part.subscript, right = s->value, y = gg__field(right, "value");
+    copying c = {in, gg__text(tree, s->part.x), gg__text(tree, y)};
+    gg__meta m = gg__infer(in, y);
+    if (!gg_node_is(right, "subscript") || !gg_node_is(s->part.x, "identifier") || !gg_node_is(y, "identifier") ||
+        gg__child_count(left) != gg__child_count(right) || !gg__same_shape(x, m) || m.sort != GG__TENSOR || m.vague ||
+        !gg_str_equal(x.dtype, m.dtype) || !gg_str_equal(x.device, m.device))
+        return false;
+    for (uint32_t i = 1; i < gg__child_count(left); i++)
+        if (!gg_str_equal(gg__text(tree, gg__child(left, i)), gg__text(tree, gg__child(right, i)))) return false;
+    return is_made_like(in, s->part.x, y) && gg__visit(gg__function(left), is_of_y, &c);
+}
+
+bool gg__read_part_store(const gg_rule_input *in, TSNode statement, gg__part_store *out) {
     gg__part *part = &out->part;
-    part->subscript = left;
-    part->x = gg__field(left, "value");
-    if (!gg_str_is(in->site->id, "GB0124") || in->site->first == NULL || !gg_node_is(out->assignment, "assignment") ||
-        !gg_node_is(statement, "expression_statement") || !gg_node_is(left, "subscript") || !gg__covers(left, in->span))
+    out->assignment = gg__child(statement, 0);
+    out->value = gg__field(out->assignment, "right");
+    part->subscript = gg__field(out->assignment, "left");
+    part->x = gg__field(part->subscript, "value");
+    if (!gg_node_is(out->assignment, "assignment") || !gg_node_is(statement, "expression_statement") ||
+        !gg_node_is(part->subscript, "subscript"))
         return false;
     gg__meta x = gg__infer(in, part->x), value = gg__infer(in, out->value);
     part->rank = x.rank;
     bool named = gg_node_is(part->x, "identifier") || gg_node_is(part->x, "attribute");
-    if (x.sort != GG__TENSOR || !named || x.vague || gg_str_is(x.layout, "?") || !value.constant)
+    if (x.sort != GG__TENSOR || !named || x.vague || gg_str_is(x.layout, "?"))
         return false; /* perhaps expanded: masked_fill_ raises then, a store does not */
-    if (!read_store(in, out)) return gg__hinder(in, left, "is not a slice by one integer tensor that is known");
-    gg__meta n = gg__infer_loosely(in, part->n);
-    if (!gg_str_equal(n.device, x.device) && !gg_str_is(n.device, "cpu"))
+    out->copies = !value.constant && copies(in, out, x);
+    if (!value.constant && !out->copies) return false;
+    if (!read_store(in, out))
+        return gg__hinder(in, part->subscript, "is not a slice by one integer tensor that is known");
+    if (!gg_str_equal(part->bound.device, x.device) && !gg_str_is(part->bound.device, "cpu"))
         return gg__hinder(in, part->n, "lies on another device than what it slices");
-    return gg__holds(x.dtype, value) && !gg__has_comment(in->tree, gg_node_span(out->assignment)) &&
-           gg__can_name(in->tree, left, "torch");
+    return (out->copies || gg__holds(x.dtype, value)) && !gg__has_comment(in->tree, gg_node_span(out->assignment)) &&
+           gg__can_name(in->tree, part->subscript, "torch");
+}
+
+bool gg__part_stored(const gg_rule_input *in, gg__part_store *out) {
+    TSNode statement = gg__statement(gg_node_at(in->tree, in->span)), assignment = gg__child(statement, 0);
+    *out = (gg__part_store){0};
+    return gg_str_is(in->site->id, "GB0124") && in->site->first &&
+           gg__covers(gg__field(assignment, "left"), in->span) && gg__read_part_store(in, statement, out);
+}
+
+/* The subscript with all of the dimension. */
+static gg_str whole(const gg_rule_input *in, const gg__part_store *s, TSNode x, gg_arena *arena) {
+    gg_str out = gg__text(in->tree, x);
+    for (uint32_t i = 1; i < gg__child_count(s->part.subscript); i++) {
+        TSNode index = gg__child(s->part.subscript, i);
+        gg_str text = ts_node_eq(index, s->index) ? GG_STR(":") : gg__text(in->tree, index);
+        out = gg_arena_printf(arena, "%.*s%s%.*s", GG_STR_ARG(out), i == 1 ? "[" : ", ", GG_STR_ARG(text));
+    }
+    return gg_arena_printf(arena, "%.*s]", GG_STR_ARG(out));
+}
+
+static void edit_copy(const gg_rule_input *in, const gg__part_store *s, gg_str torch, gg_arena *arena,
+                      gg_edits *edits) {
+    gg_str x = whole(in, s, s->part.x, arena), y = whole(in, s, gg__field(s->value, "value"), arena);
+    gg_edits_add(edits, gg_node_span(s->assignment),
+                 gg_arena_printf(arena, "%.*s = %.*s.where(%.*s, %.*s, %.*s)", GG_STR_ARG(x), GG_STR_ARG(torch),
+                                 GG_STR_ARG(mask_text(in, &s->part, s->behind, torch, arena)), GG_STR_ARG(y),
+                                 GG_STR_ARG(x)));
 }
 
 void gg__edit_part_store(const gg_rule_input *in, const gg__part_store *s, gg_arena *arena, gg_edits *edits) {
     gg_str torch = gg__require_module(in->tree, s->assignment, "torch", arena, edits), view = GG_STR_NULL;
+    if (s->copies) {
+        edit_copy(in, s, torch, arena, edits);
+        return;
+    }
     uint32_t last = 0, count = gg__child_count(s->part.subscript); /* the last index that is not all there is */
     for (uint32_t i = 1; i < count; i++) {
         TSNode index = gg__child(s->part.subscript, i);

@@ -13,6 +13,8 @@ typedef struct gg__part {
     bool natural;        /* n is not below zero */
     bool lower;          /* `n:`, not `:n` */
     const char *nothing; /* what an element outside counts as: "0", "True" */
+    gg_str named;        /* the name that will hold n, which is a number so far; empty: none does */
+    gg__meta bound;      /* … and what it will be */
 } gg__part;
 
 /* Is such a reduction at the site, proven by the facts?  `exact`: one whose result does not depend on the order of the elements; else a sum of
@@ -25,7 +27,25 @@ typedef struct gg__part_store { /* `x[i, :n] = 0` */
     gg__part part;
     TSNode assignment, index, value; /* index: `:n` */
     int32_t behind;                  /* dimensions of the view that is filled, behind the part's */
+    bool copies;                     /* value: `y[i, :n]`, of a tensor that x is like */
 } gg__part_store;
+
+enum { GG__MAX_STORES = 8 };
+
+typedef struct
+    gg__named_part { /* `n = l[i].item()`, `for n in l.tolist():`, and stores into what n bounds: nothing else reads it */
+    TSNode call, value, name, statement; /* `l[i].item()`, `l[i]`, `n`, what binds it */
+    bool lists;
+    gg__part part; /* what is known of n */
+    gg__part_store stores[GG__MAX_STORES];
+    uint32_t count;
+} gg__named_part;
+
+/* Is such a name bound at the site? */
+bool gg__part_named(const gg_rule_input *in, gg__named_part *out);
+void gg__edit_named_part(const gg_rule_input *in, const gg__named_part *named, gg_arena *arena, gg_edits *edits);
+/* The store that the statement is; `out->part` says what is known of its bound before. */
+bool gg__read_part_store(const gg_rule_input *in, TSNode statement, gg__part_store *out);
 
 /* Is the statement at the site such a store, of a number, into a tensor that masked_fill_ takes? */
 bool gg__part_stored(const gg_rule_input *in, gg__part_store *out);

@@ -213,25 +213,31 @@ static bool find_disturbance(TSNode node, void *data) {
 }
 
 /* What an earlier statement of a block around it gave it, and nothing changed since. */
-static bool of_name(ranging *r, TSNode node, gg__range *out) {
-    const gg_tree *tree = r->in->tree;
+TSNode gg__undisturbed_value(const gg_rule_input *in, TSNode node) {
+    const gg_tree *tree = in->tree;
+    const TSNode none = {0};
     TSNode function = gg__function(node);
     binding b = {.tree = tree, .function = function, .name = gg__text(tree, node)};
-    if (!gg_node_is(function, "function_definition")) return false;
+    if (!gg_node_is(function, "function_definition")) return none;
     gg__visit(function, find_binding, &b);
-    if (b.count != 1 || ts_node_is_null(b.value)) return false;
+    if (b.count != 1 || ts_node_is_null(b.value)) return none;
     TSNode block = gg__parent(gg__statement(b.value));
     b.after = (gg_span){ts_node_end_byte(b.value), ts_node_start_byte(node)};
     if (b.after.start > b.after.end || ts_node_end_byte(block) < ts_node_end_byte(node) ||
         !ts_node_eq(gg__function(b.value), function))
-        return false;
+        return none;
     for (TSNode at = gg__parent(node); !ts_node_is_null(at) && !ts_node_eq(at, block); at = gg__parent(at))
         if (gg_node_is(at, "for_statement") || gg_node_is(at, "while_statement") || gg_node_is(at, "lambda"))
-            return false; /* what stands behind it may have run before */
+            return none; /* what stands behind it may have run before */
     gg__visit(function, find_disturbance, &b);
-    gg__meta value = gg__infer(r->in, b.value), now = gg__infer(r->in, node);
-    return !b.disturbed && value.fresh && value.sort == now.sort && gg_str_equal(value.dtype, now.dtype) &&
-           range_of(r, b.value, out);
+    gg__meta value = gg__infer(in, b.value), now = gg__infer(in, node);
+    bool same = value.fresh && value.sort == now.sort && gg_str_equal(value.dtype, now.dtype);
+    return same && !b.disturbed ? b.value : none;
+}
+
+static bool of_name(ranging *r, TSNode node, gg__range *out) {
+    TSNode value = gg__undisturbed_value(r->in, node);
+    return !ts_node_is_null(value) && range_of(r, value, out);
 }
 
 static bool of_node(ranging *r, TSNode node, gg__range *out) {

@@ -53,6 +53,7 @@ static bool is_counting(const gg_rule_input *in, TSNode node) {
 
 gg__scalar gg__scalar_of(const gg_rule_input *in, gg__meta m, TSNode value) {
     gg__scalar s = {.magnitude = INFINITY,
+                    .grid = m.dtype,
                     .natural = gg__is_natural(in, value),
                     .positive = gg__is_floating(m.dtype) && gg__is_positive(in, value)};
     int bits = bits_of(m.dtype);
@@ -65,6 +66,12 @@ gg__scalar gg__scalar_of(const gg_rule_input *in, gg__meta m, TSNode value) {
         if (is_counting(in, gg__strip_parentheses(value))) {
             s.magnitude = GG__MOST_ELEMENTS;
             s.natural = true;
+        }
+        gg__range range;
+        if (gg__range_of(in, value, &range)) { /* `(h > 0).sum()`, also by its name */
+            s.natural = s.natural || range.low >= 0;
+            s.magnitude = fmin(s.magnitude, fmax(fabs(range.low), fabs(range.high)));
+            if (s.magnitude > exact) s.magnitude = bits < 63 ? s.magnitude : INFINITY;
         }
     } else if (gg__is_floating(m.dtype)) {
         s.sort = GG__SCALAR_FLOAT;
@@ -84,7 +91,7 @@ static bool truncates(const gg_rule_input *in, gg__extraction *e) {
     return e->scalar.magnitude <= exact;
 }
 
-bool gg__match_extraction(const gg_rule_input *in, TSNode call, gg__extraction *out) {
+static bool match(const gg_rule_input *in, TSNode call, bool loose, gg__extraction *out) {
     TSNode function = gg__field(call, "function"), arguments = gg__field(call, "arguments");
     uint32_t count = gg__child_count(arguments);
     gg_str name = gg__text(in->tree, function);
@@ -96,7 +103,7 @@ bool gg__match_extraction(const gg_rule_input *in, TSNode call, gg__extraction *
                      !gg__is_bound_in_module(in->tree, name);
     if (!item && !converted) return false;
     out->value = item ? gg__field(function, "object") : gg__child(arguments, 0);
-    out->meta = gg__infer(in, out->value);
+    out->meta = loose ? gg__infer_loosely(in, out->value) : gg__infer(in, out->value);
     if (out->meta.sort != GG__TENSOR || out->meta.rank != 0 || out->meta.vague) return false;
     out->scalar = gg__scalar_of(in, out->meta, out->value);
     gg__sort sort = out->scalar.sort;
@@ -115,6 +122,14 @@ bool gg__match_extraction(const gg_rule_input *in, TSNode call, gg__extraction *
     out->truth = sort != GG__SCALAR_BOOL;
     out->scalar = (gg__scalar){.sort = GG__SCALAR_BOOL, .magnitude = 1, .natural = true};
     return gg_str_is(name, "bool");
+}
+
+bool gg__match_extraction(const gg_rule_input *in, TSNode call, gg__extraction *out) {
+    return match(in, call, false, out);
+}
+
+bool gg__match_extraction_loosely(const gg_rule_input *in, TSNode call, gg__extraction *out) {
+    return match(in, call, true, out);
 }
 
 /* Is it read where nothing binds tighter than a comma? */
@@ -261,13 +276,22 @@ static bool to_float(gg__scalar_uses *u, gg__scalar *s) {
 /* `1 / s` is what reciprocal() does; any other quotient it rounds twice.  On CUDA `s / k` multiplies by a reciprocal. */
 static bool divides(gg__scalar_uses *u, gg__scalar *s, bool is_left, bool literal, double value, bool whole) {
     if (!literal || !u->on_cpu || (whole && s->sort != GG__SCALAR_FLOAT && s->magnitude > exact)) return false;
-    bool fine = is_left ? value != 0 : value == 1 && s->positive;
+    bool fine = is_left ? value != 0 : value == 1 && (s->positive || s->nonzero);
     s->natural = s->natural && value > 0;
     s->positive = s->positive && value > 0 && value <= 1 && is_left;
+    s->nonzero = false;
     return to_float(u, s) && fine;
 }
 
+/* `n + 1e-6` is zero where n is -1e-6, which no float32 is, and no integer. */
+static bool is_off_grid(const gg__scalar *s, double value) {
+    bool narrow = gg__is_floating(s->grid) && !gg_str_is(s->grid, "torch.float64");
+    if (s->counted || fabs(value) < 1e-30 || fabs(value) > 1e30) return false; /* no float of its own */
+    return narrow ? (double)(float)value != value : !gg__is_floating(s->grid) && s->grid.len && value != floor(value);
+}
+
 static void track_sign(gg__scalar *s, char op, bool literal, double value) {
+    s->nonzero = literal && op != '*' && is_off_grid(s, value);
     bool natural = s->natural, positive = s->positive;
     s->natural = natural && literal && value >= 0 && op != '-';
     s->positive = s->natural && (op == '+' ? positive || value > 0 : positive && value >= 1);
@@ -301,7 +325,7 @@ static bool power(gg__scalar_uses *u, gg__scalar *s, TSNode exponent, bool is_le
     if (value != 2 || !gg_node_is(gg__strip_parentheses(exponent), "integer")) return false;
     bool squares = gg__scalar_squares(s), narrow = !s->counted && !gg_str_is(u->dtype, "torch.float64");
     s->natural = true;
-    s->positive = false;
+    s->positive = s->nonzero = false;
     s->largest *= s->largest;
     bool near = u->approximate && s->largest > 0 && s->largest < gg__largest(GG_STR("torch.float64"));
     if (s->sort == GG__SCALAR_FLOAT) return to_float(u, s) && (narrow || squares || near);

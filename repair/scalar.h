@@ -17,6 +17,8 @@ typedef struct gg__scalar {
     double magnitude;       /* bound of an integer; INFINITY when none is known */
     double largest;         /* bound of a floating number that is finite; 0 when none is known */
     bool natural, positive; /* not below zero, above zero; either may be NaN */
+    bool nonzero;           /* it may be below zero, or NaN */
+    gg_str grid;            /* until it is counted: the dtype of the tensor whose element it is */
     double values[GG__MAX_VALUES];
     size_t value_count; /* it is one of `values`; 0: nothing is known */
 } gg__scalar;
@@ -71,6 +73,8 @@ typedef struct gg__extraction {
 /* What the Python number is that `m`, the tensor of the expression `value`, holds; sort GG__UNKNOWN for complex ones. */
 gg__scalar gg__scalar_of(const gg_rule_input *in, gg__meta m, TSNode value);
 bool gg__match_extraction(const gg_rule_input *in, TSNode call, gg__extraction *out);
+/* … where it is evaluated as before: it may fail. */
+bool gg__match_extraction_loosely(const gg_rule_input *in, TSNode call, gg__extraction *out);
 
 /* Starts a look; not to be copied then.  The record's facts are copied: false when there are too many. */
 bool gg__scalar_uses_init(gg__scalar_uses *u, const gg_rule_input *in, gg_str dtype, gg__widening widening);

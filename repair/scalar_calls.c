@@ -87,6 +87,7 @@ static bool bounds(gg__scalar_uses *u, const place *p, gg__scalar *s, bool upper
         if (s->magnitude < fabs(value)) s->magnitude = fabs(value);
     }
     s->counted = true;
+    s->nonzero = false;
     s->natural = upper ? s->natural && value >= 0 : s->natural || value >= 0;
     s->positive = upper ? s->positive && value > 0 : s->positive || value > 0;
     return wrap(u, p, gg_arena_printf(u->arena, ".clamp(%s=%.*s)", upper ? "max" : "min", GG_STR_ARG(text)));

@@ -81,7 +81,9 @@ static gg_fact as_fact(const gg__binding *b) {
 
 gg__meta gg__infer_in(const gg__select *s, const gg__arm *arm, TSNode node) {
     const gg_break *record = s->in->site->first;
-    gg__meta (*infer)(const gg_rule_input *, TSNode) = s->divides_safely ? gg__infer_dividing : gg__infer;
+    gg__meta (*infer)(const gg_rule_input *, TSNode) = s->as_before        ? gg__infer_loosely
+                                                       : s->divides_safely ? gg__infer_dividing
+                                                                           : gg__infer;
     if (arm == NULL || arm->count == 0) return infer(s->in, node);
     gg_fact facts[GG__MAX_KNOWN];
     size_t count = 0;

@@ -49,6 +49,10 @@ typedef struct gg__select {
     bool finite; /* the condition asks whether values are finite: the arm not taken may hold what is not */
     /* it will lie under a flag that was not so in the capture: no run of it may have shown that sizes differ */
     bool unseen;
+    /* The condition is evaluated as before, once and whatever it gives: it may fail, as it would have. */
+    bool as_before;
+    /* `if c: continue`: one arm is what follows the statement in its block, the other one nothing. */
+    bool skips;
     /* Divisors in arms are one where the arm is not taken (divisors.c), and `taken` says where it is: for the arm that is being read. */
     bool divides_safely;
     gg__test taken;
@@ -133,6 +137,8 @@ bool gg__unselectable(const gg__select *s, const gg__arm *arm, TSNode node);
 gg_str gg__where(gg__select *s, gg__test test, gg_str yes, gg_str no);
 /* An if statement with its elifs and else as values: the arm gets what each name holds behind it, and what is returned under the name
  * "return".  `test`: of its condition.  `fallback`: the return behind it, or null. */
+/* The last statement that is an arm's: that of the block where `skips`. */
+TSNode gg__last_of_arms(const gg__select *s, TSNode node);
 bool gg__select_if(gg__select *s, gg__arm *arm, TSNode node, const gg__test *test, TSNode fallback);
 bool gg__is_live(const gg__select *s, gg_str name); /* read behind the statement */
 /* Binds the expression's value to a name of the arm; the variable `target` will hold it (empty: it is returned). */

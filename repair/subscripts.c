@@ -32,7 +32,7 @@ static bool take_slice(gg__inference *s, gg__meta x, TSNode slice, picked *p) {
     return true;
 }
 
-static bool take(gg__inference *s, gg__meta x, TSNode index, picked *p) {
+static bool take(gg__inference *s, TSNode value, gg__meta x, TSNode index, picked *p) {
     if (p->sizes.rank >= GG__MAX_RANK) return false;
     if (gg_node_is(index, "none")) {
         p->sizes.items[p->sizes.rank++] = 1;
@@ -44,7 +44,9 @@ static bool take(gg__inference *s, gg__meta x, TSNode index, picked *p) {
     int32_t at;
     bool there = number.constant && x.shape[p->dim] >= 1 && x.shape[p->dim] <= INT32_MAX &&
                  gg__dim(number, (int32_t)x.shape[p->dim], &at);
-    if (number.sort != GG__SCALAR_INT || (!there && !s->loose)) return false;
+    if (number.sort != GG__SCALAR_INT ||
+        (!there && !s->loose && !gg__counts_through(s->in->tree, index, value, p->dim)))
+        return false;
     for (int32_t i = 0; i < p->sizes.rank; i++) p->gaps = p->gaps || p->sizes.items[i] != 1;
     p->dim++;
     return true;
@@ -84,7 +86,7 @@ static gg__meta tensor_subscript(gg__inference *s, TSNode node, gg__meta x) {
     for (uint32_t i = 0; i <= count; i++) {
         bool end = i == count;
         if (!end && !gg_node_is(indices[i], "ellipsis")) {
-            if (!take(s, x, indices[i], &p)) return gg__unknown;
+            if (!take(s, gg__field(node, "value"), x, indices[i], &p)) return gg__unknown;
             continue;
         }
         int32_t left = end ? x.rank - p.dim : x.rank - used;

@@ -1,6 +1,6 @@
 /* GG010 select: branches on tensors that are more than one assignment, and conditions that are more than one comparison.
  * Offers: torch.where for every name that is read behind an if statement, with elif, else, nested ones, temporaries and returns; the condition
- * may have `and`, `or`, `not`, chained comparisons, any(), all(), torch.equal, `.item()`; flags of Python's in front stay an if.
+ * may have `and`, `or`, `not`, chained comparisons, any(), all(), torch.equal, `.item()`; flags of Python's in front stay an if.  Of `if c: continue` the rest of the loop's body is the arm.
  * Refuses: what GG002 refuses in an arm; numbers, stores and calls of what is not known to be pure in arms; an operand of a condition that may fail or has no
  * single truth.  Safety: exact.  Page: docs/rules/GG010.md */
 #include "repair/hindrance.h"
@@ -14,6 +14,33 @@ typedef struct plan {
     bool either;           /* where one of them is true, the branch is taken; else all of them have to be */
     gg__test test;
 } plan;
+
+/* `if c: continue`, and nothing else, in the body of a loop */
+static bool only_continues(TSNode node) {
+    TSNode block = gg__parent(node), loop = gg__parent(block);
+    return gg_node_is(gg__only_statement(gg__field(node, "consequence")), "continue_statement") &&
+           ts_node_is_null(gg__field(node, "alternative")) && gg_node_is(block, "block") &&
+           (gg_node_is(loop, "for_statement") || gg_node_is(loop, "while_statement")) &&
+           ts_node_eq(gg__field(loop, "body"), block);
+}
+
+static bool is_evaluated_whole(TSNode node, void *data) {
+    (void)data;
+    static const char *const parts[] = {"boolean_operator", "conditional_expression", "lambda"};
+    for (size_t i = 0; i < GG_COUNT(parts); i++)
+        if (gg_node_is(node, parts[i])) return false;
+    return !gg__is_comprehension(node) && (!gg_node_is(node, "comparison_operator") || gg__child_count(node) == 2);
+}
+
+/* What is asked first is asked as before: only what is asked behind it must not fail. */
+static bool ask(gg__select *s, TSNode condition, gg__test *out) {
+    if (gg__test_of(s, NULL, condition, out)) return true;
+    if (!gg__visit(condition, is_evaluated_whole, NULL)) return false;
+    s->as_before = true;
+    bool known = gg__test_of(s, NULL, condition, out);
+    s->as_before = false;
+    return known;
+}
 
 static TSNode next_statement(TSNode statement) {
     TSNode next = ts_node_next_named_sibling(statement);
@@ -57,19 +84,32 @@ static bool returns(const gg__arm *arm) {
     return false;
 }
 
+/* What follows a `continue` is done where the condition is false. */
+static bool look_behind(gg__select *s, plan *p, gg__arm *arm, TSNode condition) {
+    TSNode none = {0};
+    if (!ask(s, condition, &p->test) && !gg__test_drawn(s, condition, &p->test)) return gg__untestable(s, condition);
+    if (!gg__alone_on_line(s->in->tree, gg__last_of_arms(s, p->node))) return false;
+    p->test.negated = !p->test.negated;
+    return gg__select_if(s, arm, p->node, &p->test, none) && !returns(arm);
+}
+
 /* Everything but the text of the merges: false when it cannot be done. */
 static bool look(gg__select *s, plan *p, gg__arm *arm) {
     *p = (plan){0};
     if (!find_if(s->in, &p->node)) return false;
     TSNode condition = gg__field(p->node, "condition"), after = next_statement(p->node);
-    if (gg_node_is(after, "return_statement") && gg__child_count(after) == 1) p->fallback = after;
     s->statement = p->node;
+    s->skips = only_continues(p->node);
+    if (!s->skips && gg_node_is(after, "return_statement") && gg__child_count(after) == 1) p->fallback = after;
     s->finite = gg__asks_finiteness(s->in->tree, condition);
     if (!gg__visit(gg__function(p->node), is_not_declared, NULL))
         return gg__hinder(s->in, gg__function(p->node), "has names that are global, or another function's");
-    if (!gg__visit(p->node, comments_are_between, NULL))
-        return gg__hinder(s->in, p->node, "a comment inside of it would be lost");
-    if (!gg__test_of(s, NULL, condition, &p->test) && !gg__test_drawn(s, condition, &p->test) &&
+    TSNode last = gg__last_of_arms(s, p->node);
+    for (TSNode at = p->node; !ts_node_is_null(at); at = ts_node_eq(at, last) ? (TSNode){0} : next_statement(at))
+        if (!gg__visit(at, comments_are_between, NULL))
+            return gg__hinder(s->in, at, "a comment inside of it would be lost");
+    if (s->skips) return look_behind(s, p, arm, condition);
+    if (!ask(s, condition, &p->test) && !gg__test_drawn(s, condition, &p->test) &&
         !gg__split_condition(s, condition, &p->flags, &p->test)) {
         p->either = gg__split_either(s, condition, &p->flags, &p->test);
         if (!p->either) return gg__untestable(s, condition);
@@ -159,7 +199,8 @@ static bool build_with(const gg_rule_input *in, bool divides_safely, gg_arena *a
     if (done) {
         bool taken = returns(arm) && !ts_node_is_null(p.fallback) && (p.flags.len == 0 || p.either);
         *out_node = p.node;
-        *span = (gg_span){ts_node_start_byte(p.node), ts_node_end_byte(taken ? p.fallback : p.node)};
+        *span =
+            (gg_span){ts_node_start_byte(p.node), ts_node_end_byte(taken ? p.fallback : gg__last_of_arms(&s, p.node))};
         TSNode none = {0}, otherwise = p.flags.len && !p.either ? gg__field(p.node, "alternative") : none;
         TSNode kept[] = {otherwise, p.either ? gg__field(p.node, "consequence") : none};
         gg_str comments = gg__comments(in->tree, *span, kept, GG_COUNT(kept), arena);

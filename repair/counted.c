@@ -1,0 +1,116 @@
+/* Indices that count through a tensor: `for i in range(x.shape[0])`, and x[i] in its body is there.  See infer.h. */
+#include "repair/infer.h"
+#include "repair/scalar.h"
+
+typedef struct keeping {
+    const gg_tree *tree;
+    TSNode function, target; /* a binding that is fine */
+    gg_str name;
+    gg_span inside; /* where no binding is */
+    bool formed;    /* … and where the name is a tensor's, which keeps its form */
+} keeping;
+
+/* `x.resize_(…)`, `x.data = …` */
+static bool is_changed_in_form(const keeping *k, TSNode node) {
+    static const char *const changers[] = {"resize_",    "resize_as_", "set_",      "squeeze_",    "unsqueeze_", "t_",
+                                           "transpose_", "swapaxes_",  "swapdims_", "as_strided_", "data"};
+    TSNode parent = gg__parent(node);
+    return gg_node_is(parent, "attribute") && ts_node_eq(gg__field(parent, "object"), node) &&
+           gg__is_one_of(gg__text(k->tree, gg__field(parent, "attribute")), changers, GG_COUNT(changers));
+}
+
+static bool is_kept(TSNode node, void *data) {
+    const keeping *k = data;
+    if (!gg_node_is(node, "identifier") || ts_node_eq(node, k->target) || gg__is_member_name(node) ||
+        !gg_str_equal(gg__text(k->tree, node), k->name))
+        return true;
+    if (!gg__is_binding(node)) return !k->formed || !is_changed_in_form(k, node);
+    if (gg_node_is(gg__parent(node), "global_statement") || gg_node_is(gg__parent(node), "nonlocal_statement"))
+        return false; /* others may bind it meanwhile */
+    uint32_t at = ts_node_start_byte(node);
+    return (at < k->inside.start || at >= k->inside.end) && !gg__is_in_inner_function(node, k->function);
+}
+
+/* `x.shape[0]`, `x.size(0)`, `len(x)`: of that dimension of x */
+static bool is_size(const gg_tree *tree, TSNode node, gg_str x, int32_t dim) {
+    double at = -1;
+    TSNode function = gg__field(node, "function"), arguments = gg__field(node, "arguments"), of = {0}, literal = {0};
+    if (gg_node_is(node, "call")) {
+        if (gg__child_count(arguments) != 1 || !gg_node_is(arguments, "argument_list")) return false;
+        if (gg__names_builtin(tree, function, "len"))
+            return dim == 0 && gg_node_is(gg__child(arguments, 0), "identifier") &&
+                   gg_str_equal(gg__text(tree, gg__child(arguments, 0)), x);
+        if (!gg_str_is(gg__text(tree, gg__field(function, "attribute")), "size")) return false;
+        of = gg__field(function, "object");
+        literal = gg__child(arguments, 0);
+    } else if (gg_node_is(node, "subscript") && gg__child_count(node) == 2) {
+        TSNode shape = gg__field(node, "value");
+        if (!gg_str_is(gg__text(tree, gg__field(shape, "attribute")), "shape")) return false;
+        of = gg__field(shape, "object");
+        literal = gg__field(node, "subscript");
+    }
+    return gg_node_is(of, "identifier") && gg_str_equal(gg__text(tree, of), x) &&
+           gg__literal_value(tree, literal, &at) && at == dim;
+}
+
+/* The loop whose only target is the name, around it. */
+static TSNode loop_of(const gg_tree *tree, TSNode index) {
+    gg_str name = gg__text(tree, index);
+    TSNode child = index;
+    for (TSNode at = gg__parent(index); !ts_node_is_null(at); child = at, at = gg__parent(at)) {
+        if (gg_node_is(at, "function_definition") || gg_node_is(at, "lambda") || gg__is_comprehension(at)) break;
+        TSNode left = gg__field(at, "left");
+        if (gg_node_is(at, "for_statement") && ts_node_eq(gg__field(at, "body"), child) &&
+            gg_node_is(left, "identifier") && gg_str_equal(gg__text(tree, left), name))
+            return at;
+    }
+    return (TSNode){0};
+}
+
+bool gg__stays_from(const gg_tree *tree, TSNode function, gg_str name, uint32_t from) {
+    keeping k = {tree, function, function, name, {from, ts_node_end_byte(function)}, true};
+    return gg__binds(tree, function, name) && gg__visit(function, is_kept, &k);
+}
+
+bool gg__is_counter(const gg_tree *tree, TSNode index) {
+    gg_str name = gg__text(tree, index);
+    TSNode function = gg__function(index);
+    for (TSNode at = index; gg_node_is(index, "identifier") && !ts_node_eq(at, function); at = gg__parent(at)) {
+        TSNode target = gg__field(at, "left"), call = gg__field(at, "right");
+        if (!gg_node_is(at, "for_statement") || ts_node_is_null(gg__field(at, "body"))) continue;
+        bool counts = gg__names_builtin(tree, gg__field(call, "function"), "range");
+        if (gg_node_is(target, "pattern_list") && gg__child_count(gg__field(call, "arguments")) == 1 &&
+            gg__names_builtin(tree, gg__field(call, "function"), "enumerate")) {
+            target = gg__child(target, 0);
+            counts = true;
+        }
+        if (!gg_node_is(call, "call") || !gg_node_is(target, "identifier") ||
+            !gg_str_equal(gg__text(tree, target), name))
+            continue;
+        keeping k = {tree, function, target, name, gg_node_span(gg__field(at, "body")), false};
+        return counts && gg__visit(function, is_kept, &k);
+    }
+    return false;
+}
+
+bool gg__counts_through(const gg_tree *tree, TSNode index, TSNode x, int32_t dim) {
+    if (!gg_node_is(index, "identifier") || !gg_node_is(x, "identifier")) return false;
+    TSNode loop = loop_of(tree, index), iterable = gg__field(loop, "right"), function = gg__function(loop);
+    TSNode arguments = gg__field(iterable, "arguments"), size = gg__child(arguments, 0);
+    if (!gg_node_is(function, "function_definition") || !gg_node_is(iterable, "call") ||
+        !gg__names_builtin(tree, gg__field(iterable, "function"), "range") || gg__child_count(arguments) != 1)
+        return false;
+    if (gg_node_is(size, "identifier")) { /* `n = x.shape[0]`, each time before the loop */
+        TSNode value = gg__only_value(tree, size), block = gg__parent(gg__statement(value));
+        if (ts_node_is_null(value) || !ts_node_eq(gg__function(value), function) ||
+            ts_node_end_byte(value) > ts_node_start_byte(loop) || ts_node_end_byte(block) < ts_node_end_byte(loop))
+            return false;
+        size = value;
+    }
+    gg_span body = gg_node_span(gg__field(loop, "body"));
+    gg_span later = {ts_node_start_byte(size), ts_node_end_byte(function)};
+    keeping of_index = {tree, function, gg__field(loop, "left"), gg__text(tree, index), body, false};
+    keeping of_x = {tree, function, gg__field(loop, "left"), gg__text(tree, x), later, true};
+    return is_size(tree, size, of_x.name, dim) && gg__binds(tree, function, of_x.name) &&
+           gg__visit(function, is_kept, &of_index) && gg__visit(function, is_kept, &of_x);
+}
