@@ -71,7 +71,15 @@ static bool is_size(const reading *r, TSNode node) { /* of a tensor, as everythi
             gg__is_one_of(gg__text(tree, gg__field(function, "attribute")), names, GG_COUNT(names)));
 }
 
+/* Nothing in what makes an integer is beyond int64 by itself. */
+static bool is_moderate(TSNode node, void *data) {
+    const gg_tree *tree = data;
+    if (gg_node_is(node, "binary_operator")) return !gg_str_is(gg__text(tree, gg__field(node, "operator")), "**");
+    return !gg_node_is(node, "integer") || gg__text(tree, node).len < 16;
+}
+
 static bool of_number(const reading *r, TSNode node, gg__meta m, gg__figure *out) {
+    if (m.sort == GG__SCALAR_INT && !m.constant && !gg__visit(node, is_moderate, (void *)r->s->in->tree)) return false;
     gg_str text = gg__text_in(r->s, r->arm, node);
     bool operation = gg_node_is(node, "unary_operator") || gg_node_is(node, "binary_operator");
     *out = (gg__figure){.sort = m.sort, .constant = m.constant, .value = m.value, .low = -INFINITY, .high = INFINITY};
