@@ -185,12 +185,14 @@ static bool is_any_size(const gg__figure *f) { /* an integer of Python's that ma
     return is_whole(f) && !f->taken && !is_within(f, room);
 }
 
-/* In doubles, as Python does it; an integer is rounded alike. */
+/* In doubles, as Python does it; an integer is rounded alike.  Compiled for CUDA, a product and a sum may be one operation, which rounds once. */
 static bool in_doubles(const reading *r, gg__figure *a, gg_str op, gg__figure *b, gg__figure *out) {
     if (a->offset != 0 || b->offset != 0 || is_any_size(a) || is_any_size(b)) return false;
     convert(r, a, false);
     convert(r, b, false);
-    *out = (gg__figure){.sort = GG__SCALAR_FLOAT, .low = -INFINITY, .high = INFINITY};
+    bool sum = gg_str_is(op, "+") || gg_str_is(op, "-");
+    if (sum && (a->product || b->product) && !gg__facts_on_cpu(r->s->in)) return false;
+    *out = (gg__figure){.sort = GG__SCALAR_FLOAT, .product = !sum, .low = -INFINITY, .high = INFINITY};
     join(r, a, op, b, out);
     return true;
 }

@@ -9,6 +9,7 @@ typedef struct gg__figure {
     gg__sort sort; /* GG__SCALAR_INT or GG__SCALAR_FLOAT, as Python has it */
     bool taken;    /* out of a tensor, which `text` is then; else Python's own */
     gg_str text, dtype, device;
+    bool product;     /* a floating one: what is added to it may be added before it is rounded */
     bool atom;        /* the text needs no parentheses as an operand */
     double low, high; /* an integer is within */
     double offset;    /* … once this is added, which int64 may not hold any more */
