@@ -326,6 +326,17 @@ bool gg__alias_shows(const gg_rule_input *in, TSNode statement, TSNode arm, gg_s
     return callers_see(in, function, 0);
 }
 
+bool gg__returned_alias_shows(const gg_rule_input *in, TSNode statement, TSNode arm) {
+    if (gg__infer(in, arm).fresh) return false;
+    TSNode source = source_of(in, arm), function = gg__function(statement);
+    if (!gg_node_is(source, "identifier")) return true;
+    gg_str name = gg__text(in->tree, source);
+    if (gg__owns(in, statement, name)) return false;
+    keeping k = {in, name, 0};
+    bool kept = !gg__visit(function, is_not_kept, &k);
+    return (kept && !changes_nothing(in)) || callers_see(in, function, 0);
+}
+
 /* The name of a local tensor that was made just before, and is nobody else's. */
 static bool is_own(const gg_rule_input *in, TSNode statement, TSNode source) {
     return gg_node_is(source, "identifier") && gg__owns(in, statement, gg__text(in->tree, source));

@@ -1,8 +1,8 @@
 /* What conditions ask of several tensors at once: any(), all(), torch.equal, torch.allclose, `number in tensor`.  See select.h.
  *
  * Each asks no more than Python does, but all of it: what any() and all() do not look at any more is pure and total. */
+#include "repair/figures.h"
 #include "repair/infer.h"
-#include "repair/select.h"
 
 static gg_str closed_test(gg__select *s, gg__test t) {
     gg_str text = gg__test_text(s, t);
@@ -94,6 +94,8 @@ static bool of_comprehension(gg__select *s, gg__arm *arm, TSNode node, bool all,
 static bool of_builtin(gg__select *s, gg__arm *arm, TSNode call, bool all, uint32_t depth, gg__test *out) {
     TSNode arguments = gg__field(call, "arguments"), value = gg__child(arguments, 0);
     if (!gg__names_builtin(s->in->tree, gg__field(call, "function"), all ? "all" : "any")) return false;
+    if (gg__test_of_list(s, arm, gg_node_is(arguments, "argument_list") ? value : arguments, all, out))
+        return gg_node_is(arguments, "generator_expression") || gg__child_count(arguments) == 1;
     if (gg_node_is(arguments, "generator_expression")) return of_comprehension(s, arm, arguments, all, depth, out);
     if (gg__child_count(arguments) != 1) return false;
     if (gg_node_is(value, "list_comprehension") || gg_node_is(value, "generator_expression"))
@@ -181,6 +183,10 @@ bool gg__test_of_member(gg__select *s, gg__arm *arm, TSNode comparison, gg__test
     gg_str op = gg__text(s->in->tree, ts_node_child(comparison, 1));
     bool absent = gg_str_is(op, "not in");
     if (ts_node_child_count(comparison) != 3 || (!absent && !gg_str_is(op, "in"))) return false;
+    if (gg__test_of_listed_member(s, arm, left, right, out)) {
+        out->negated = absent;
+        return true;
+    }
     gg__meta element = gg__infer_in(s, arm, left), m = gg__infer_in(s, arm, right);
     bool number = gg__is_number(element) || (element.sort == GG__TENSOR && element.rank == 0);
     if (!number || m.sort != GG__TENSOR || gg__compare(element, m).sort != GG__TENSOR) return false;

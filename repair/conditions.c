@@ -2,11 +2,8 @@
  *
  * Python stops at the first operand that decides; the tensor operations evaluate all of them.  So each must be pure and total.  The truth of
  * a 0-d tensor is that it is not zero: NaN is true, as `!= 0` has it. */
-#include "repair/masks.h"
+#include "repair/figures.h"
 #include "repair/scalar.h"
-#include "repair/select.h"
-
-#include <math.h>
 
 enum { MAX_DEPTH = 30, MAX_LINKS = 6, MAX_OPERANDS = 12 };
 
@@ -36,79 +33,6 @@ static bool truth(gg__select *s, gg__arm *arm, TSNode node, gg__test *out) {
     return true;
 }
 
-/* ---- numbers taken out of tensors ------------------------------------------------------------------------------------ */
-
-/* Is the value a number of that dtype, to the last bit? */
-static bool is_exact(gg_str dtype, double value) {
-    int exponent;
-    int bits = gg_str_is(dtype, "torch.float32") ? 24 : gg_str_is(dtype, "torch.float16") ? 11 : 8;
-    if (gg_str_is(dtype, "torch.float64") || value == 0) return true;
-    double mantissa = ldexp(frexp(value, &exponent), bits);
-    return isfinite(value) && mantissa == floor(mantissa) && exponent > -10 && exponent < 16;
-}
-
-typedef struct side {
-    bool taken; /* out of a tensor */
-    TSNode node;
-    gg__meta meta; /* of the tensor, or the number */
-    gg_str text;   /* of a count; else empty: the node's */
-} side;
-
-static const gg__meta a_count = {.sort = GG__TENSOR, .dtype = {"torch.int64", 11}, .smooth = true, .linear = true};
-
-/* `len(torch.nonzero(c))`: a number that takes no tensor out of a graph when it is counted.  Names that an arm binds are not those it has. */
-static bool count_of(gg__select *s, const gg__arm *arm, TSNode node, gg_str *out) {
-    gg__sized sized;
-    if ((arm && arm->count) || !gg__is_size(s->in, node, &sized)) return false;
-    *out = gg__size_text(s->in, &sized, s->torch, s->arena);
-    return true;
-}
-
-static bool side_of(gg__select *s, gg__arm *arm, TSNode node, side *out) {
-    gg__extraction e;
-    node = gg__strip_parentheses(node);
-    *out = (side){.node = node};
-    if (count_of(s, arm, node, &out->text)) {
-        out->taken = true;
-        out->meta = a_count;
-        return true;
-    }
-    out->meta = gg__infer_in(s, arm, node);
-    if (out->meta.sort != GG__UNKNOWN) return out->meta.sort != GG__TENSOR && out->meta.sort != GG__SCALAR_BOOL;
-    bool known = s->as_before ? gg__match_extraction_loosely(s->in, node, &e) : gg__match_extraction(s->in, node, &e);
-    if (!known || e.truth || e.truncates) return false;
-    *out = (side){.taken = true, .node = gg__strip_parentheses(e.value), .meta = gg__infer_in(s, arm, e.value)};
-    return out->meta.sort == GG__TENSOR && out->meta.rank == 0 && !gg_str_is(out->meta.dtype, "torch.bool");
-}
-
-/* Python compares doubles, or integers of any size. */
-static bool compares_alike(const side *a, const side *b) {
-    const gg__meta *x = &a->meta, *y = &b->meta;
-    if (b->taken) return gg_str_equal(x->dtype, y->dtype) && x->vague == y->vague && x->vague != GG__VAGUE;
-    if (!gg__is_floating(x->dtype)) return y->sort == GG__SCALAR_INT;
-    return y->constant && !x->vague && is_exact(x->dtype, y->value);
-}
-
-static gg_str side_text(gg__select *s, gg__arm *arm, const side *x, bool widen) {
-    if (x->text.len) return x->text;
-    gg_str text = gg__text_in(s, arm, x->node);
-    if (!x->taken) return text;
-    return gg_arena_printf(s->arena, "%.*s%s", GG_STR_ARG(gg__closed(s, text, x->node)), widen ? ".double()" : "");
-}
-
-/* `x.item() > 0.1` */
-static bool number_comparison(gg__select *s, gg__arm *arm, TSNode left, gg_str op, TSNode right, gg__test *out) {
-    side a, b;
-    if (!side_of(s, arm, left, &a) || !side_of(s, arm, right, &b) || (!a.taken && !b.taken)) return false;
-    bool alike = a.taken ? compares_alike(&a, &b) : compares_alike(&b, &a);
-    bool floats = (!a.taken || gg__is_floating(a.meta.dtype)) && (!b.taken || gg__is_floating(b.meta.dtype));
-    if (!alike && !floats) return false;
-    gg_str x = side_text(s, arm, &a, !alike), y = side_text(s, arm, &b, !alike);
-    *out = (gg__test){gg_arena_printf(s->arena, "%.*s %.*s %.*s", GG_STR_ARG(x), GG_STR_ARG(op), GG_STR_ARG(y)), false,
-                      false};
-    return true;
-}
-
 /* ---- comparisons ---------------------------------------------------------------------------------------------------------- */
 
 bool gg__is_order(gg_str op) {
@@ -120,7 +44,8 @@ static bool link(gg__select *s, gg__arm *arm, TSNode left, gg_str op, TSNode rig
     gg__meta a = gg__infer_in(s, arm, left), b = gg__infer_in(s, arm, right);
     bool tensors = (a.sort == GG__TENSOR && b.sort != GG__UNKNOWN) || (b.sort == GG__TENSOR && a.sort != GG__UNKNOWN);
     if (!tensors)
-        return gg__test_of_drawn(s, arm, left, op, right, out) || number_comparison(s, arm, left, op, right, out);
+        return gg__test_of_drawn(s, arm, left, op, right, out) ||
+               gg__compare_figures(s, arm, NULL, left, op, right, out);
     if ((a.sort == GG__TENSOR && a.rank != 0) || (b.sort == GG__TENSOR && b.rank != 0)) return false;
     gg_str x = gg__text_in(s, arm, left), y = gg__text_in(s, arm, right);
     *out = (gg__test){gg_arena_printf(s->arena, "%.*s %.*s %.*s", GG_STR_ARG(x), GG_STR_ARG(op), GG_STR_ARG(y)), false,
@@ -161,7 +86,7 @@ static bool of_math(gg__select *s, gg__arm *arm, TSNode call, gg__test *out) {
     TSNode function = gg__field(call, "function"), arguments = gg__field(call, "arguments");
     gg_str name = gg__text(s->in->tree, gg__field(function, "attribute"));
     gg_str object = gg__text(s->in->tree, gg__field(function, "object"));
-    side x;
+    gg__figure x = {.taken = true};
     bool named = false, numpys = gg_str_equal(object, gg__module_alias(s->in->tree, call, "numpy"));
     for (size_t i = 0; i < GG_COUNT(names); i++) named = named || gg_str_is(name, names[i]);
     if (!named || object.len == 0 || gg__child_count(arguments) != 1 ||
@@ -169,14 +94,15 @@ static bool of_math(gg__select *s, gg__arm *arm, TSNode call, gg__test *out) {
         return false;
     TSNode argument = gg__child(arguments, 0);
     gg__meta m = gg__infer_in(s, arm, argument);
-    if (m.sort == GG__TENSOR && m.rank == 0 && !numpys)
-        x = (side){.taken = true, .node = gg__strip_parentheses(argument), .meta = m};
-    else if (!side_of(s, arm, argument, &x) || !x.taken)
+    if (m.sort == GG__TENSOR && m.rank == 0 && !numpys) {
+        x.text = gg__text_in(s, arm, gg__strip_parentheses(argument));
+        x.sort = gg__is_floating(m.dtype) ? GG__SCALAR_FLOAT : GG__UNKNOWN;
+    } else if (!gg__read_figure(s, arm, NULL, argument, &x) || !x.taken) {
         return false;
-    if (!gg__is_floating(x.meta.dtype)) return false;
-    gg_str text = gg__text_in(s, arm, x.node);
+    }
+    if (x.sort != GG__SCALAR_FLOAT) return false;
     *out = (gg__test){
-        gg_arena_printf(s->arena, "%.*s.%.*s(%.*s)", GG_STR_ARG(s->torch), GG_STR_ARG(name), GG_STR_ARG(text)), false,
+        gg_arena_printf(s->arena, "%.*s.%.*s(%.*s)", GG_STR_ARG(s->torch), GG_STR_ARG(name), GG_STR_ARG(x.text)), false,
         true};
     return true;
 }
@@ -191,20 +117,12 @@ static bool of_call(gg__select *s, gg__arm *arm, TSNode call, uint32_t depth, gg
     if (gg__refers_to(s->in->tree, gg__field(call, "function"), "torch.is_nonzero") && gg__child_count(arguments) == 1)
         return truth(s, arm, gg__child(arguments, 0), out);
     if (gg__match_extraction(s->in, call, &e)) return !e.truncates && truth(s, arm, e.value, out);
-    return truth(s, arm, call, out);
-}
-
-static bool count_is_not_zero(gg__select *s, const gg__arm *arm, TSNode node, gg__test *out) {
-    gg_str text;
-    if (!count_of(s, arm, node, &text)) return false;
-    *out = (gg__test){gg_arena_printf(s->arena, "%.*s != 0", GG_STR_ARG(text)), false, false};
-    return true;
+    return truth(s, arm, call, out) || gg__truth_of_figure(s, arm, NULL, call, out);
 }
 
 bool gg__test_at(gg__select *s, gg__arm *arm, TSNode node, uint32_t depth, gg__test *out) {
     node = gg__strip_parentheses(node);
     if (depth > MAX_DEPTH) return false;
-    if (count_is_not_zero(s, arm, node, out)) return true;
     if (gg_node_is(node, "not_operator")) {
         if (!gg__test_at(s, arm, gg__field(node, "argument"), depth + 1, out)) return false;
         out->negated = !out->negated;
@@ -227,7 +145,8 @@ bool gg__test_at(gg__select *s, gg__arm *arm, TSNode node, uint32_t depth, gg__t
     if (gg_node_is(node, "comparison_operator"))
         return gg__test_of_member(s, arm, node, out) || comparison(s, arm, node, out);
     if (gg_node_is(node, "call")) return of_call(s, arm, node, depth, out);
-    return gg__test_of_drawn(s, arm, node, GG_STR_NULL, (TSNode){0}, out) || truth(s, arm, node, out);
+    return gg__test_of_drawn(s, arm, node, GG_STR_NULL, (TSNode){0}, out) || truth(s, arm, node, out) ||
+           gg__truth_of_figure(s, arm, NULL, node, out);
 }
 
 bool gg__test_of(gg__select *s, gg__arm *arm, TSNode node, gg__test *out) {
@@ -310,8 +229,8 @@ bool gg__split_either(gg__select *s, TSNode condition, gg_str *flags, gg__test *
 }
 
 bool gg__is_branch(const gg_rule_input *in) {
-    /* branch, .item(), torch.is_nonzero, nonzero() */
-    static const char *const ids[] = {"GB0170", "GB0124", "GB0033", "GB0036"};
+    /* branch, .item(), torch.is_nonzero, nonzero(), .tolist() of floating numbers */
+    static const char *const ids[] = {"GB0170", "GB0124", "GB0033", "GB0036", "GB0109"};
     return gg__has_id(in, ids, GG_COUNT(ids));
 }
 

@@ -89,6 +89,8 @@ bool gg__scalar_in_call(gg__scalar_uses *u, TSNode *node, gg__scalar *scalar, bo
 /* … and wherever the tracked names are used behind the statement?  To be asked last: a tensor must have got the number, and each name must be
  * fine for all that it holds. */
 bool gg__scalar_follow(gg__scalar_uses *u, TSNode statement);
+/* One statement: the uses in it, and what holds behind it.  Wants an arena. */
+bool gg__scalar_pass(gg__scalar_uses *u, TSNode statement);
 /* Tracks a name bound by this identifier, used from a byte on. */
 bool gg__scalar_track(gg__scalar_uses *u, TSNode identifier, uint32_t from, gg__scalar scalar, int32_t lists);
 

@@ -155,6 +155,8 @@ bool gg__is_operation(const gg_rule_input *in,
 /* Does it show when `target` (a name; empty for what is returned) and the name the arm consists of are no longer the same tensor, because one
  * is changed in place in the function, or by a caller in the file, as far as syntax tells? */
 bool gg__alias_shows(const gg_rule_input *in, TSNode statement, TSNode arm, gg_str target);
+/* The same where the arm is returned, so that nothing of the function itself runs any more but what it has handed out. */
+bool gg__returned_alias_shows(const gg_rule_input *in, TSNode statement, TSNode arm);
 /* Is the selected value a copy that the function's caller may meet, where the arm is a tensor that others hold? */
 bool gg__is_copy(const gg_rule_input *in, TSNode statement, TSNode arm, gg_str target);
 /* May both arms be the same memory?  Then a caller may count on getting it. */

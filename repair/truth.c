@@ -4,6 +4,7 @@
  * the other side is converted: so a literal must be one that this dtype holds, else the tensor is widened first. */
 #include <stdlib.h>
 
+#include "repair/select.h"
 #include "repair/truth.h"
 
 typedef struct truth {
@@ -238,6 +239,22 @@ static truth call(const maker *m, TSNode node) {
     return (truth){0};
 }
 
+/* What a branch may ask (select.h), as long as nothing is drawn. */
+static truth as_selected(const maker *m, TSNode node) {
+    gg__select s;
+    gg__test test;
+    truth out = {0};
+    TSNode statement = gg__statement(node);
+    gg__equality equal; /* is told apart by its shapes first, where somebody does */
+    if (ts_node_is_null(statement) || gg__is_equality(m->in, node, m->arena, &equal)) return out;
+    gg__select_init(&s, m->in, statement, m->arena);
+    s.torch = m->torch;
+    if (gg__test_of(&s, NULL, node, &test) && !s.draws && !s.on_cpu && s.lines.len == 0)
+        out = (truth){gg__test_text(&s, test), test.atom && !test.negated};
+    gg__select_clear(&s);
+    return out;
+}
+
 static truth truth_of(const maker *m, TSNode node) {
     node = gg__strip_parentheses(node);
     truth t = is_not_zero(m, node);
@@ -246,9 +263,9 @@ static truth truth_of(const maker *m, TSNode node) {
     if (gg_node_is(node, "boolean_operator"))
         return join(m, truth_of(m, gg__field(node, "left")), truth_of(m, gg__field(node, "right")),
                     gg_str_is(source(m, gg__field(node, "operator")), "and"));
-    if (gg_node_is(node, "comparison_operator")) return comparison(m, node);
-    if (gg_node_is(node, "call")) return call(m, node);
-    return (truth){0};
+    if (gg_node_is(node, "comparison_operator")) t = comparison(m, node);
+    if (gg_node_is(node, "call")) t = call(m, node);
+    return t.text.len ? t : as_selected(m, node);
 }
 
 bool gg__is_equality(const gg_rule_input *in, TSNode node, gg_arena *arena, gg__equality *out) {

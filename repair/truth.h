@@ -19,5 +19,8 @@ bool gg__is_and(const gg_tree *tree, TSNode node);
 TSNode gg__message_of(TSNode assert_statement); /* null node when it has none */
 /* A string without interpolation or concatenation; missing counts as plain.  Dynamo traces no assert with another. */
 bool gg__is_plain_message(const gg_tree *tree, TSNode message);
+/* Source of a constant string for an asynchronous assert: the literal parts of the message, which is what is raised unless `raise` is null; else
+ * the exception's name. */
+gg_str gg__constant_message(const gg_tree *tree, TSNode message, TSNode raise, gg_arena *arena);
 
 #endif

@@ -1,19 +1,22 @@
 /* GG004 tensor-assert: an `if` that only raises, and an assert whose message is computed, bring a condition to Python.
- * Offers: torch._assert_async while compiling, and the author's own check otherwise: for an arm of an `if` that only raises, for assert and
+ * Offers: torch._assert_async while compiling, and the author's own check otherwise: for arms of an `if` that only raise, for assert and
  * torch._assert.  Refuses: unless the condition is proven to be a number as a tensor, and where code around it may catch the exception.
  * Safety: effects (under compile a failed check raises RuntimeError, on CUDA later).  Page: docs/rules/GG004.md
  *
  * DESIGN  What is known without a tensor stays in Python: `if x is None or x.isnan().any()` asserts only where `x is None` is false, and
- * goes on to the author's own check where it is true. */
-#include <string.h>
-
+ * goes on to the author's own check where it is true.  Where other arms go on, the asserts stand in front of the statement. */
 #include "repair/truth.h"
+
+enum { MAX_ARMS = 16 };
 
 typedef struct validation {
     TSNode statement, condition, message; /* message may be null */
     TSNode raise;                         /* null: assert or torch._assert */
-    TSNode clause;                        /* the elif that raises; null otherwise */
+    TSNode arms[MAX_ARMS];                /* of an `if`: what has a condition, in order */
+    size_t arm_count;
+    size_t first, run; /* of the arms that raise and are asserted together, in order */
     bool raises_when_true;
+    bool inside;  /* the assert becomes an arm, in front of the first of them */
     bool goes_on; /* other arms follow: they are what happens where the check holds */
 } validation;
 
@@ -34,28 +37,66 @@ static TSNode only_raise(const gg_rule_input *in, TSNode block) {
     return gg_node_is(last, "raise_statement") && gg__child_count(last) == 1 ? last : (TSNode){0};
 }
 
+/* `not torch.compiler.is_compiling() and …`: false where the assert is. */
+static bool is_guarded(const gg_tree *tree, TSNode condition) {
+    TSNode at = gg__strip_parentheses(condition);
+    if (!gg__is_and(tree, at)) return false;
+    while (gg__is_and(tree, at)) at = gg__strip_parentheses(gg__field(at, "left"));
+    TSNode call = gg__field(at, "argument");
+    return gg_node_is(at, "not_operator") && gg_node_is(call, "call") &&
+           gg__refers_to(tree, gg__field(call, "function"), "torch.compiler.is_compiling");
+}
+
+static bool find_arms(validation *v) {
+    v->arms[v->arm_count++] = v->statement;
+    for (uint32_t i = 0; i < gg__child_count(v->statement); i++) {
+        TSNode child = gg__child(v->statement, i);
+        if (!gg_node_is(child, "elif_clause")) continue;
+        if (v->arm_count == MAX_ARMS) return false;
+        v->arms[v->arm_count++] = child;
+    }
+    return true;
+}
+
+/* The arms behind the first that raise as well, whose conditions are known: `if a: raise A`, `elif b: raise B`.  All asserts come first then. */
+static void find_run(const gg_rule_input *in, validation *v) {
+    v->run = 1;
+    if (!gg__has_truth(in, v->condition)) return;
+    for (size_t i = v->first + 1; i < v->arm_count; i++, v->run++)
+        if (ts_node_is_null(only_raise(in, gg__field(v->arms[i], "consequence"))) ||
+            !gg__has_truth(in, gg__field(v->arms[i], "condition")))
+            return;
+}
+
 static bool match_if(const gg_rule_input *in, validation *v) {
-    TSNode statement = v->statement, alternative = gg__field(statement, "alternative");
-    TSNode last = gg__child(statement, gg__child_count(statement) - 1);
-    v->raises_when_true = true;
-    v->condition = gg__field(statement, "condition");
-    if (gg__covers(v->condition, in->span)) {
-        v->goes_on = !ts_node_is_null(alternative);
-        v->raise = only_raise(in, gg__field(statement, "consequence"));
-        if (!ts_node_is_null(v->raise)) return true;
-        v->raises_when_true = false; /* `if holds: … else: raise` */
-        v->raise = gg_node_is(alternative, "else_clause") ? only_raise(in, gg__field(alternative, "body")) : v->raise;
+    TSNode alternative = gg__field(v->statement, "alternative");
+    bool otherwise = false, guarded = false;
+    if (!find_arms(v)) return false;
+    while (v->first < v->arm_count && !gg__covers(gg__field(v->arms[v->first], "condition"), in->span)) v->first++;
+    if (v->first == v->arm_count) return false;
+    v->condition = gg__field(v->arms[v->first], "condition");
+    v->raise = only_raise(in, gg__field(v->arms[v->first], "consequence"));
+    v->raises_when_true = !ts_node_is_null(v->raise);
+    if (!v->raises_when_true) { /* `if holds: … else: raise` */
+        v->run = 1;
+        v->goes_on = true;
+        bool only = v->first == 0 && gg_node_is(alternative, "else_clause");
+        v->raise = only ? only_raise(in, gg__field(alternative, "body")) : v->raise;
         return !ts_node_is_null(v->raise);
     }
-    v->condition = gg__field(last, "condition"); /* `elif fails: raise`, and no arm behind it */
-    v->clause = last;
-    v->raise = only_raise(in, gg__field(last, "consequence"));
-    return gg_node_is(last, "elif_clause") && gg__covers(v->condition, in->span) && !ts_node_is_null(v->raise);
+    find_run(in, v);
+    for (uint32_t i = 0; i < gg__child_count(v->statement); i++)
+        otherwise = otherwise || gg_node_is(gg__child(v->statement, i), "else_clause");
+    for (size_t i = 0; i < v->first; i++) guarded = guarded || is_guarded(in->tree, gg__field(v->arms[i], "condition"));
+    bool last = v->first + v->run == v->arm_count && !otherwise;
+    v->inside = v->first > 0 && last && !guarded;
+    v->goes_on = !last || (v->first > 0 && !v->inside);
+    return true;
 }
 
 static bool match(const gg_rule_input *in, validation *v) {
     TSNode statement = gg__statement(gg_node_at(in->tree, in->span)), call = gg__child(statement, 0);
-    *v = (validation){.statement = statement};
+    *v = (validation){.statement = statement, .run = 1};
     if (gg_node_is(statement, "assert_statement")) {
         v->condition = gg__child(statement, 0);
         v->message = gg__message_of(statement);
@@ -136,9 +177,32 @@ static demand demand_of(const gg_rule_input *in, const validation *v, gg_str tor
     return v->raises_when_true && joins ? split(in, condition, torch, arena) : d;
 }
 
-/* Is there a case for compiling already? */
-static bool is_told_apart(const gg_tree *tree, TSNode statement) {
-    for (TSNode at = statement; !ts_node_is_null(at) && !gg_node_is(at, "function_definition"); at = gg__parent(at)) {
+/* In front of the statement, the assert is for where no arm before its own is taken: `not (a) and not (b)`; false when that cannot be asked there. */
+static bool is_reached(const gg_rule_input *in, const validation *v, gg_arena *arena, gg_str *out) {
+    *out = GG_STR_NULL;
+    for (size_t i = 0; i < v->first && !v->inside; i++) {
+        TSNode condition = gg__strip_parentheses(gg__field(v->arms[i], "condition"));
+        if (is_guarded(in->tree, condition)) continue;
+        if (gg__has_truth(in, condition) || !gg__is_harmless(in->tree, condition) ||
+            gg__has_comment(in->tree, gg_node_span(condition)))
+            return false;
+        *out = gg_arena_printf(arena, "%.*s%snot (%.*s)", GG_STR_ARG(*out), out->len ? " and " : "",
+                               GG_STR_ARG(gg__text(in->tree, condition)));
+    }
+    return true;
+}
+
+/* Is there a case for compiling already?  Arms of this statement that are not taken then are no such case. */
+static bool is_told_apart(const gg_tree *tree, const validation *v) {
+    for (size_t i = 0; i < v->arm_count; i++) {
+        TSNode condition = gg__field(v->arms[i], "condition");
+        bool own = i >= v->first && i < v->first + v->run;
+        if (gg_str_contains(gg__text(tree, condition), GG_STR("is_compiling()")) &&
+            (own || !is_guarded(tree, condition)))
+            return true;
+    }
+    for (TSNode at = gg__parent(v->statement); !ts_node_is_null(at) && !gg_node_is(at, "function_definition");
+         at = gg__parent(at)) {
         if (!gg_node_is(at, "if_statement")) continue;
         for (uint32_t i = 0; i < gg__child_count(at); i++) {
             TSNode arm = gg__child(at, i), test = gg_node_is(arm, "elif_clause") ? gg__field(arm, "condition") : arm;
@@ -154,154 +218,75 @@ static bool check(const gg_rule_input *in, gg_rule_match *out) {
     validation v;
     if (ts_node_is_null(gg__statement(gg_node_at(in->tree, in->span))) || !match(in, &v)) return false;
     out->node = v.statement;
-    if (!gg__alone_on_line(in->tree, v.statement) || is_told_apart(in->tree, v.statement) ||
+    if (!gg__alone_on_line(in->tree, v.statement) || is_told_apart(in->tree, &v) ||
         !gg__can_name(in->tree, v.statement, "torch"))
         return false;
     gg_arena *arena = gg_arena_new();
-    bool known = demand_of(in, &v, GG_STR("torch"), arena).holds.len > 0;
+    gg_str reached;
+    bool known = demand_of(in, &v, GG_STR("torch"), arena).holds.len > 0 && is_reached(in, &v, arena, &reached);
     gg_arena_free(arena);
     return known && !gg__may_be_caught(in->tree, v.statement); /* asked last: it may read the whole file */
-}
-
-/* ---- the message --------------------------------------------------------------------------------------------------------- */
-
-/* How values come into a text: `"…" % x`, `"…".format(x)`. */
-typedef enum style { NO_PLACES = 0, PERCENT = '%', BRACES = '{' } style;
-
-/* The length of a place for a value, or of a doubled sign, that begins here, and what stands for it; 0 when none does. */
-static size_t place_at(gg_str s, size_t at, style kind, const char **out) {
-    char c = s.ptr[at], next = at + 1 < s.len ? s.ptr[at + 1] : '\0';
-    bool brace = kind == BRACES && (c == '{' || c == '}');
-    if (!brace && (kind != PERCENT || c != '%')) return 0;
-    *out = c == '%' ? "%" : c == '{' ? "{" : "}";
-    if (next == c) return 2;
-    *out = "...";
-    size_t end = at + 1;
-    if (brace) {
-        while (end < s.len && s.ptr[end] != '}') end++;
-        return c == '{' && end < s.len ? end + 1 - at : 0;
-    }
-    if (next == '(')
-        while (end < s.len && s.ptr[end] != ')') end++;
-    while (end < s.len && strchr("()#- +.*0123456789hlL", s.ptr[end]) != NULL) end++;
-    return end < s.len ? end + 1 - at : 0;
-}
-
-/* Source of a string's inside, for a string in double quotes on one line.  Escapes stay as the author wrote them; in a raw string a backslash
- * is itself. */
-static void append_content(gg_buf *out, gg_str content, bool raw, style kind) {
-    bool escaped = false;
-    for (size_t i = 0; i < content.len; i++) {
-        char c = content.ptr[i];
-        const char *stands;
-        size_t place = place_at(content, i, kind, &stands);
-        if (place) {
-            gg_buf_append_z(out, stands);
-            i += place - 1;
-            escaped = false;
-            continue;
-        }
-        if ((raw && c == '\\') || (c == '"' && !escaped)) gg_buf_append_char(out, '\\');
-        bool continues = !raw && c == '\\' && !escaped && i + 1 < content.len &&
-                         (content.ptr[i + 1] == '\n' || content.ptr[i + 1] == '\r'); /* the line goes on */
-        escaped = !raw && c == '\\' && !escaped && !continues;
-        gg_buf_append_char(out, c == '\n' || c == '\r' || continues ? ' ' : c);
-    }
-}
-
-static void append_string(gg_buf *out, const gg_tree *tree, TSNode string, style kind) {
-    gg_str prefix = gg__text(tree, ts_node_child(string, 0)); /* f", r', … */
-    bool raw = gg_str_contains(prefix, GG_STR("r")) || gg_str_contains(prefix, GG_STR("R"));
-    for (uint32_t i = 0; i < gg__child_count(string); i++) {
-        TSNode part = gg__child(string, i);
-        if (gg_node_is(part, "interpolation")) gg_buf_append_z(out, "...");
-        if (gg_node_is(part, "string_content")) append_content(out, gg__text(tree, part), raw, kind);
-    }
-}
-
-/* The string behind `"…" % x`, `"…".format(x)`, and a name that the raising block gives it. */
-static TSNode template_of(const gg_tree *tree, TSNode message, TSNode raise, style *kind) {
-    if (gg_node_is(message, "identifier"))
-        for (TSNode at = ts_node_prev_named_sibling(raise); !ts_node_is_null(at); at = ts_node_prev_named_sibling(at)) {
-            TSNode assignment = gg__child(at, 0);
-            if (!gg_str_equal(gg__text(tree, gg__field(assignment, "left")), gg__text(tree, message))) continue;
-            message = gg__field(assignment, "right");
-            break;
-        }
-    message = gg__strip_parentheses(message);
-    *kind = NO_PLACES;
-    if (gg_node_is(message, "call")) {
-        TSNode function = gg__field(message, "function");
-        if (gg_str_is(gg__text(tree, gg__field(function, "attribute")), "format")) *kind = BRACES;
-        message = gg__field(function, "object");
-    }
-    if (gg_node_is(message, "binary_operator") && gg_str_is(gg__text(tree, gg__field(message, "operator")), "%")) {
-        *kind = PERCENT;
-        message = gg__field(message, "left");
-    }
-    return gg__strip_parentheses(message);
-}
-
-/* A constant for the asynchronous assert: the literal parts of the author's message, else the exception's name. */
-static gg_str constant_message(const gg_tree *tree, const validation *v, gg_arena *arena) {
-    TSNode raised = gg__child(v->raise, 0), arguments = gg__field(raised, "arguments");
-    TSNode message = ts_node_is_null(v->raise) ? v->message : gg__child(arguments, 0);
-    style kind;
-    message = template_of(tree, message, v->raise, &kind);
-    gg_buf text;
-    gg_buf_init(&text, 4096);
-    gg_buf_append_char(&text, '"');
-    if (gg_node_is(message, "string")) append_string(&text, tree, message, kind);
-    for (uint32_t i = 0; gg_node_is(message, "concatenated_string") && i < gg__child_count(message); i++)
-        if (gg_node_is(gg__child(message, i), "string")) append_string(&text, tree, gg__child(message, i), kind);
-    TSNode name = gg_node_is(raised, "call") ? gg__field(raised, "function") : raised;
-    if (text.len == 1 && gg_node_is(name, "identifier")) gg_buf_append(&text, gg__text(tree, name));
-    if (text.len == 1) gg_buf_append_z(&text, "the check failed");
-    gg_buf_append_char(&text, '"');
-    gg_str out = text.overflow ? GG_STR("\"the check failed\"") : gg_arena_str(arena, gg_buf_str(&text));
-    gg_buf_clear(&text);
-    return out;
 }
 
 /* ---- the edit ------------------------------------------------------------------------------------------------------------ */
 
 /* `if c` → `if not compiling and c`, or `if compiling or c` */
-static void guard(const gg_rule_input *in, const validation *v, gg_str compiling, gg_arena *arena, gg_edits *out) {
-    gg_span span = gg_node_span(v->condition);
-    bool is_or = gg_node_is(v->condition, "boolean_operator") && !gg__is_and(in->tree, v->condition);
-    bool wrap =
-        v->raises_when_true ? gg__needs_parentheses(v->condition) : gg__needs_parentheses(v->condition) && !is_or;
-    bool touches = ts_node_end_byte(ts_node_prev_sibling(v->condition)) == span.start; /* `if(x):` */
+static void guard(const gg_rule_input *in, TSNode condition, bool raises_when_true, gg_str compiling, gg_arena *arena,
+                  gg_edits *out) {
+    gg_span span = gg_node_span(condition);
+    bool is_or = gg_node_is(condition, "boolean_operator") && !gg__is_and(in->tree, condition);
+    bool wrap = gg__needs_parentheses(condition) && (raises_when_true || !is_or);
+    bool touches = ts_node_end_byte(ts_node_prev_sibling(condition)) == span.start; /* `if(x):` */
     gg_edits_add(out, (gg_span){span.start, span.start},
-                 gg_arena_printf(arena, v->raises_when_true ? "%snot %.*s and %s" : "%s%.*s or %s", touches ? " " : "",
+                 gg_arena_printf(arena, raises_when_true ? "%snot %.*s and %s" : "%s%.*s or %s", touches ? " " : "",
                                  GG_STR_ARG(compiling), wrap ? "(" : ""));
     if (wrap) gg_edits_add(out, (gg_span){span.end, span.end}, GG_STR(")"));
 }
 
+/* The asserts, each on a line of its own. */
+static gg_str asserts(const gg_rule_input *in, const validation *v, gg_str first, gg_str torch, gg_str start,
+                      gg_arena *arena) {
+    gg_str out = GG_STR_NULL;
+    for (size_t i = 0; i < v->run; i++) {
+        TSNode arm = v->arms[v->first + i], raise = v->raise;
+        gg_str holds = first;
+        if (i) {
+            raise = only_raise(in, gg__field(arm, "consequence"));
+            holds = gg__truth(in, gg__field(arm, "condition"), true, torch, arena);
+        }
+        gg_str message = gg__constant_message(in->tree, v->message, raise, arena);
+        out = gg_arena_printf(arena, "%.*s%.*s%.*s._assert_async(%.*s, %.*s)", GG_STR_ARG(out), GG_STR_ARG(start),
+                              GG_STR_ARG(torch), GG_STR_ARG(holds), GG_STR_ARG(message));
+    }
+    return out;
+}
+
 static int edit(const gg_rule_input *in, const gg_rule_match *found, gg_arena *arena, gg_edits *out, gg_error *err) {
     validation v;
+    gg_str reached;
     (void)found;
-    if (!match(in, &v)) return gg_fail(err, GG_ENOMATCH, "this is no check");
+    if (!match(in, &v) || !is_reached(in, &v, arena, &reached)) return gg_fail(err, GG_ENOMATCH, "this is no check");
     gg_str torch = gg__require_module(in->tree, v.statement, "torch", arena, out);
     demand d = demand_of(in, &v, torch, arena);
-    gg_str message = constant_message(in->tree, &v, arena), newline = gg__newline(in->tree);
     gg_str compiling = gg_arena_printf(arena, "%.*s.compiler.is_compiling()", GG_STR_ARG(torch));
-    uint32_t start = ts_node_start_byte(ts_node_is_null(v.clause) ? v.statement : v.clause);
-    gg_str indent = gg__indent(in->tree, start), unit = gg__indent_unit(in->tree);
-    gg_str head = gg_arena_printf(arena, "if %.*s%s%.*s:%.*s%.*s%.*s%.*s._assert_async(%.*s, %.*s)%.*s%.*s",
-                                  GG_STR_ARG(compiling), d.when.len ? " and " : "", GG_STR_ARG(d.when),
-                                  GG_STR_ARG(newline), GG_STR_ARG(indent), GG_STR_ARG(unit), GG_STR_ARG(torch),
-                                  GG_STR_ARG(d.holds), GG_STR_ARG(message), GG_STR_ARG(newline), GG_STR_ARG(indent));
+    uint32_t at = ts_node_start_byte(v.inside ? v.arms[v.first] : v.statement);
+    gg_str unit = gg__indent_unit(in->tree);
+    gg_str line =
+        gg_arena_printf(arena, "%.*s%.*s", GG_STR_ARG(gg__newline(in->tree)), GG_STR_ARG(gg__indent(in->tree, at)));
+    gg_str deeper = gg_arena_printf(arena, "%.*s%.*s", GG_STR_ARG(line), GG_STR_ARG(unit));
+    gg_str when = reached.len && d.when.len
+                      ? gg_arena_printf(arena, "%.*s and %.*s", GG_STR_ARG(reached), GG_STR_ARG(d.when))
+                      : (reached.len ? reached : d.when);
+    gg_str head = gg_arena_printf(arena, "%sif %.*s%s%.*s:%.*s%.*s", v.inside ? "el" : "", GG_STR_ARG(compiling),
+                                  when.len ? " and " : "", GG_STR_ARG(when),
+                                  GG_STR_ARG(asserts(in, &v, d.holds, torch, deeper, arena)), GG_STR_ARG(line));
     if (ts_node_is_null(v.raise)) /* the author's assert goes into the `else` */
-        head = gg_arena_printf(arena, "%.*selse:%.*s%.*s%.*s", GG_STR_ARG(head), GG_STR_ARG(newline),
-                               GG_STR_ARG(indent), GG_STR_ARG(unit));
-    else if (!ts_node_is_null(v.clause))
-        head = gg_arena_printf(arena, "el%.*s", GG_STR_ARG(head));
-    else if (v.goes_on)
-        guard(in, &v, compiling, arena, out);
-    else /* the author's `if` becomes the `elif` */
+        head = gg_arena_printf(arena, "%.*selse:%.*s", GG_STR_ARG(head), GG_STR_ARG(deeper));
+    else if (!v.inside && !v.goes_on) /* the author's `if` becomes the `elif` */
         head = gg_arena_printf(arena, "%.*sel", GG_STR_ARG(head));
-    gg_edits_add(out, (gg_span){start, start}, head);
+    gg_edits_add(out, (gg_span){at, at}, head);
+    for (size_t i = 0; i < v.run && v.goes_on; i++)
+        guard(in, gg__field(v.arms[v.first + i], "condition"), v.raises_when_true, compiling, arena, out);
     return 0;
 }
 

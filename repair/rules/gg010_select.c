@@ -48,11 +48,19 @@ static TSNode next_statement(TSNode statement) {
     return next;
 }
 
+/* `any([v > 2 for v in t.tolist()])` */
+static bool is_asked_whole(const gg_tree *tree, TSNode node) {
+    TSNode call = gg__parent(gg__parent(node)), function = gg__field(call, "function");
+    return gg_node_is(node, "list_comprehension") && gg_node_is(call, "call") &&
+           (gg__names_builtin(tree, function, "any") || gg__names_builtin(tree, function, "all") ||
+            gg__names_builtin(tree, function, "sum") || gg__names_builtin(tree, function, "len"));
+}
+
 static bool find_if(const gg_rule_input *in, TSNode *out) {
     for (TSNode at = gg_node_at(in->tree, in->span); !ts_node_is_null(at); at = gg__parent(at)) {
         static const char *const inside[] = {"block", "lambda", "conditional_expression", "list_comprehension"};
         for (size_t i = 0; i < GG_COUNT(inside); i++)
-            if (gg_node_is(at, inside[i])) return false;
+            if (gg_node_is(at, inside[i]) && !is_asked_whole(in->tree, at)) return false;
         if (!gg_node_is(at, "if_statement")) continue;
         *out = at;
         return gg__covers(gg__field(at, "condition"), in->span) && gg__alone_on_line(in->tree, at);

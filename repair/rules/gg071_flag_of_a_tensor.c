@@ -1,9 +1,10 @@
-/* GG071 flag-of-a-tensor: `flag = bool(t)`, `n = t.item()`, `flag = True if t else False`, and a branch that asks for the flag, or compares the number.
- * Offers: the value stays a tensor, and the branch on it is mended as one on a tensor is (GG002, GG010, GG011, GG012, GG013).
+/* GG071 flag-of-a-tensor: `flag = bool(t)`, `n = t.item()`, `flag = True if t else False`, and branches that ask for the flag, or compare the number.
+ * Offers: the value stays a tensor, and each branch on it is mended as one on a tensor is (GG002, GG010, GG011, GG012, GG013).
  * Refuses: where what else reads the value cannot take a tensor, where more than names is bound between, and what those rules refuse.
  * Safety: exact.  Page: docs/rules/GG071.md
  *
- * DESIGN  The site is the flag's; the rules are asked about the branch, with one fact more: what the flag is then. */
+ * DESIGN  The site is the flag's; the rules are asked about each branch, with one fact more: what the flag is then.  Behind a branch holds what
+ * holds on both its ways. */
 #include "repair/alias.h"
 #include "repair/hindrance.h"
 #include "repair/infer.h"
@@ -14,15 +15,20 @@
 extern const gg_rule gg_rule_where, gg_rule_select, gg_rule_select_value, gg_rule_select_number, gg_rule_select_return;
 static const gg_rule *const rules[] = {&gg_rule_where, &gg_rule_select, &gg_rule_select_value, &gg_rule_select_number,
                                        &gg_rule_select_return};
+enum {
+    MAX_BRANCHES = 4,
+    LOCAL_RULES = 3 /* the first of them edit nothing but the branch, and need no name behind it */
+};
 
 typedef struct flag {
     gg_rule_input in;     /* at the branch, where the flag is a tensor */
     gg__scalar_uses then; /* for its facts */
     gg__extraction e;
-    TSNode statement, branch;  /* the flag's assignment; the statement that reads it */
-    gg_str name, text, dtype;  /* of the tensor that it is then */
-    TSNode asks[GG__MAX_ASKS]; /* the name, in the branch's conditions */
-    uint32_t ask_count;
+    TSNode statement;              /* the flag's assignment */
+    gg_str name, text, dtype;      /* of the tensor that it is then */
+    TSNode asks[GG__MAX_ASKS];     /* the name, in conditions of branches, in order */
+    TSNode branches[GG__MAX_ASKS]; /* the statement of each */
+    uint32_t ask_count, branch_count;
     bool taken, elsewhere;
     bool trains; /* the flag is false unless `self.training` */
 } flag;
@@ -72,7 +78,7 @@ static bool is_asked(const flag_search *search, TSNode node) {
            ts_node_eq(gg__field(parent, "condition"), node);
 }
 
-/* The flag is asked for in one statement of its own block; what else reads it may take a tensor. */
+/* The flag is asked for in statements of its own block; what else reads it may take a tensor. */
 static bool find_use(TSNode node, void *data) {
     const flag_search *search = data;
     flag *f = search->f;
@@ -84,30 +90,50 @@ static bool find_use(TSNode node, void *data) {
         return !f->elsewhere;
     }
     f->elsewhere = gg__is_binding(node) || ts_node_eq(at, f->statement);
-    bool first = f->ask_count == 0;
-    bool asked = f->ask_count < GG__MAX_ASKS && (first || ts_node_eq(at, f->branch)) &&
-                 ts_node_eq(gg__parent(at), gg__parent(f->statement)) && is_asked(search, node);
+    bool asked =
+        f->ask_count < GG__MAX_ASKS && ts_node_eq(gg__parent(at), gg__parent(f->statement)) && is_asked(search, node);
     f->taken = f->taken || !asked;
     if (!asked || f->elsewhere) return !f->elsewhere;
+    if (f->ask_count == 0 || !ts_node_eq(f->branches[f->ask_count - 1], at)) f->branch_count++;
+    f->branches[f->ask_count] = at;
     f->asks[f->ask_count++] = node;
-    if (!first) return true;
-    f->branch = at;
-    f->in.span = gg_node_span(node);
     return true;
 }
 
-/* What holds at the branch.  Between are only names that get what is harmless to compute; nothing else stays as the capture saw it. */
-static bool learn(flag *f) {
-    for (TSNode at = ts_node_next_named_sibling(f->statement); !ts_node_eq(at, f->branch);
-         at = ts_node_next_named_sibling(at)) {
-        TSNode assignment = gg__assignment(at), right = gg__field(assignment, "right");
-        if (gg_node_is(at, "comment")) continue;
-        if (ts_node_is_null(assignment) || !gg__is_harmless(f->in.tree, right)) return false;
-        gg__scalar_learn(&f->then, gg__text(f->in.tree, gg__field(assignment, "left")), gg__infer(&f->then.in, right));
+/* The rule that mends the branch of this ask, with what holds there; its edits go to `edits`, unless that is NULL. */
+static bool mend(flag *f, uint32_t ask, gg_arena *arena, gg_edits *edits, gg_error *err) {
+    size_t count = f->branch_count > 1 ? LOCAL_RULES : GG_COUNT(rules);
+    gg_rule_match match;
+    f->in.span = gg_node_span(f->asks[ask]);
+    for (size_t i = 0; i < count; i++) {
+        if (!rules[i]->check(&f->in, &match)) continue;
+        bool copies = edits && edits->copies; /* of a branch before */
+        bool done = edits == NULL || rules[i]->edit(&f->in, &match, arena, edits, err) == 0;
+        if (edits) edits->copies = edits->copies || copies;
+        return done;
     }
+    return false;
+}
+
+/* The branches one after the other.  Between are only names that get what is harmless to compute; nothing else stays as the capture saw it. */
+static bool mend_all(flag *f, gg_arena *arena, gg_edits *edits, gg_error *err) {
+    uint32_t ask = 0;
     gg__scalar_learn(&f->then, f->name, (gg__meta){.sort = GG__TENSOR, .dtype = f->dtype, .device = f->e.meta.device});
     f->then.site.id = GG_STR("GB0170");
     f->in.site = &f->then.site;
+    for (TSNode at = ts_node_next_named_sibling(f->statement); ask < f->ask_count;
+         at = ts_node_next_named_sibling(at)) {
+        TSNode assignment = gg__assignment(at), right = gg__field(assignment, "right");
+        if (gg_node_is(at, "comment")) continue;
+        if (!ts_node_eq(at, f->branches[ask])) {
+            bool known = gg__is_harmless(f->in.tree, right) || gg__infer(&f->then.in, right).sort != GG__UNKNOWN;
+            if (ts_node_is_null(assignment) || !known) return false;
+        } else {
+            if (!mend(f, ask, arena, edits, err)) return false;
+            while (ask < f->ask_count && ts_node_eq(at, f->branches[ask])) ask++;
+        }
+        if (!gg__scalar_pass(&f->then, at)) return false;
+    }
     return true;
 }
 
@@ -213,39 +239,37 @@ static bool match_call(const gg_rule_input *in, flag *f) {
     return !ts_node_is_null(call) && gg__match_extraction(in, call, &f->e) && !f->e.truncates;
 }
 
-/* The texts go into the arena. */
-static const gg_rule *find(const gg_rule_input *in, flag *f, gg_arena *arena) {
+/* The texts go into the arena; `edits` may be NULL. */
+static bool find(const gg_rule_input *in, flag *f, gg_arena *arena, gg_edits *edits, gg_error *err) {
     *f = (flag){.in = *in};
     bool chosen = gg_str_is(in->site->id, "GB0170");
     if ((!chosen && !gg_str_is(in->site->id, "GB0124")) || in->site->first == NULL ||
         !(chosen ? match_choice(in, f, arena) : match_call(in, f)) ||
         gg__has_comment(in->tree, gg_node_span(f->e.call)))
-        return NULL;
+        return false;
     TSNode call = f->e.call;
     f->statement = gg__statement(call);
     TSNode assignment = gg__assignment(f->statement), function = gg__function(f->statement);
     if (ts_node_is_null(assignment) || !ts_node_eq(gg__field(assignment, "right"), call) || !f->e.meta.fresh ||
         !gg_node_is(function, "function_definition"))
-        return NULL;
+        return false;
     f->name = gg__text(in->tree, gg__field(assignment, "left"));
     if (!chosen) read_tensor(in, f, arena);
     flag_search search = {in->tree, f};
     if (!gg__visit(function, find_use, &search) || f->elsewhere || f->ask_count == 0 ||
-        ts_node_start_byte(f->branch) < ts_node_start_byte(f->statement))
-        return NULL;
-    if (f->trains && (f->ask_count != 1 || !is_step(in->tree, f->branch))) return NULL;
-    if (f->taken && !can_take(in, f, gg__field(assignment, "left"), arena)) return NULL;
-    if (!gg__scalar_uses_init(&f->then, in, f->dtype, GG__AS_IS) || !learn(f)) return NULL;
-    gg_rule_match match;
-    for (size_t i = 0; i < GG_COUNT(rules); i++)
-        if (rules[i]->check(&f->in, &match)) return rules[i];
-    return NULL;
+        f->branch_count > MAX_BRANCHES || ts_node_start_byte(f->branches[0]) < ts_node_start_byte(f->statement))
+        return false;
+    if (f->trains && (f->ask_count != 1 || !is_step(in->tree, f->branches[0]))) return false;
+    if (f->taken && !can_take(in, f, gg__field(assignment, "left"), arena)) return false;
+    if (!gg__scalar_uses_init(&f->then, in, f->dtype, GG__AS_IS)) return false;
+    f->then.arena = arena;
+    return mend_all(f, arena, edits, err);
 }
 
 static bool check(const gg_rule_input *in, gg_rule_match *out) {
     gg_arena *arena = gg_arena_new();
     flag *f = gg_arena_alloc(arena, sizeof(*f));
-    bool found = find(in, f, arena) != NULL;
+    bool found = find(in, f, arena, NULL, NULL);
     out->node = f->statement;
     gg_arena_free(arena);
     return found;
@@ -253,13 +277,9 @@ static bool check(const gg_rule_input *in, gg_rule_match *out) {
 
 static int edit(const gg_rule_input *in, const gg_rule_match *match, gg_arena *arena, gg_edits *out, gg_error *err) {
     flag *f = gg_arena_alloc(arena, sizeof(*f));
-    gg_rule_match branch;
-    const gg_rule *rule = find(in, f, arena);
     (void)match;
-    if (rule == NULL || !rule->check(&f->in, &branch))
-        return gg_fail(err, GG_ENOMATCH, "the branch on the flag is not proven to be a selection");
-    int failed = rule->edit(&f->in, &branch, arena, out, err);
-    if (failed) return failed;
+    if (!find(in, f, arena, out, err))
+        return gg_fail(err, GG_ENOMATCH, "a branch on the flag is not proven to be a selection");
     gg_edits_add(out, gg_node_span(f->e.call), f->text);
     return 0;
 }
