@@ -6,6 +6,7 @@
  * change. */
 #include "repair/infer.h"
 #include "repair/masks.h"
+#include "repair/select.h"
 #include "repair/truth.h"
 
 enum { MAX_STORES = 8 };
@@ -69,6 +70,11 @@ static bool is_no_detach(TSNode node, void *data) {
 /* Does no gradient flow through it?  Of a method chain, one detach() is enough. */
 static bool is_detached(const gg_rule_input *in, TSNode node, gg__meta m) {
     if (m.sort != GG__TENSOR || !gg__is_floating(m.dtype) || without_gradients(in->tree, node)) return true;
+    node = gg__strip_parentheses(node);
+    TSNode left = gg__field(node, "left"), right = gg__field(node, "right"), of = gg__field(node, "argument");
+    if (gg_node_is(node, "unary_operator")) return is_detached(in, of, gg__infer(in, of));
+    if (gg_node_is(node, "binary_operator"))
+        return is_detached(in, left, gg__infer(in, left)) && is_detached(in, right, gg__infer(in, right));
     for (TSNode at = gg__strip_parentheses(node); gg_node_is(at, "call");
          at = gg__strip_parentheses(gg__field(gg__field(at, "function"), "object")))
         if (!is_no_detach(at, (void *)in->tree)) return true;
@@ -182,12 +188,37 @@ static bool may_be_kept(const gg_rule_input *in, const branch *b, const store *s
     return !gg__visit(function, is_not_kept, &r);
 }
 
+/* The condition as a tensor; `flags` is what stays an `if` of Python's around it, as `self.training` of `self.training and not self.ready`. */
+static bool read_condition(const gg_rule_input *in, TSNode node, gg_str torch, gg_arena *arena, gg_str *flags,
+                           gg_str *out) {
+    TSNode condition = gg__field(node, "condition");
+    *flags = GG_STR_NULL;
+    *out = gg__truth(in, condition, false, torch, arena);
+    if (out->len) return true;
+    gg__select s;
+    gg__test test;
+    gg__select_init(&s, in, node, arena);
+    s.torch = torch;
+    bool done = gg__split_condition(&s, condition, flags, &test) && !s.draws && !s.on_cpu && s.lines.len == 0;
+    if (done) *out = gg__test_text(&s, test);
+    gg__select_clear(&s);
+    return done;
+}
+
+static bool has_condition(const gg_rule_input *in, TSNode node) {
+    gg_arena *arena = gg_arena_new();
+    gg_str flags, text;
+    bool found = read_condition(in, node, GG_STR("torch"), arena, &flags, &text);
+    gg_arena_free(arena);
+    return found;
+}
+
 static bool match_branch(const gg_rule_input *in, branch *b) {
     *b = (branch){.node = gg__statement(gg_node_at(in->tree, in->span))};
     TSNode condition = gg__field(b->node, "condition"), body = gg__field(b->node, "consequence");
-    if (!gg_str_is(in->site->id, "GB0170") || in->site->first == NULL || !gg_node_is(b->node, "if_statement") ||
+    if (!gg__is_branch(in) || in->site->first == NULL || !gg_node_is(b->node, "if_statement") ||
         !ts_node_is_null(gg__field(b->node, "alternative")) || in->span.end > ts_node_end_byte(condition) ||
-        !gg__starts_line(in->tree, ts_node_start_byte(b->node)) || !gg__has_truth(in, condition) ||
+        !gg__starts_line(in->tree, ts_node_start_byte(b->node)) || !has_condition(in, b->node) ||
         !gg_node_is(gg__function(b->node), "function_definition"))
         return false;
     for (uint32_t i = 0; i < gg__child_count(body); i++) {
@@ -236,14 +267,20 @@ static int edit(const gg_rule_input *in, const gg_rule_match *match, gg_arena *a
     if (!match_branch(in, &b)) return gg_fail(err, GG_ENOMATCH, "what is stored is not proven to fit");
     gg_str torch = gg__require_module(in->tree, match->node, "torch", arena, out);
     gg_span span = gg_node_span(b.node);
-    gg_str newline = gg__newline(in->tree), indent = gg__indent(in->tree, span.start);
-    gg_str condition = gg__truth(in, gg__field(b.node, "condition"), false, torch, arena), text = GG_STR_NULL;
+    gg_str newline = gg__newline(in->tree), indent = gg__indent(in->tree, span.start), text = GG_STR_NULL;
+    gg_str condition, flags;
+    if (!read_condition(in, b.node, torch, arena, &flags, &condition))
+        return gg_fail(err, GG_ENOMATCH, "the condition is no tensor's");
+    if (flags.len) {
+        indent = gg_arena_printf(arena, "%.*s%.*s", GG_STR_ARG(indent), GG_STR_ARG(gg__indent_unit(in->tree)));
+        text = gg_arena_printf(arena, "if %.*s:%.*s%.*s", GG_STR_ARG(flags), GG_STR_ARG(newline), GG_STR_ARG(indent));
+    }
     TSNode kept[MAX_STORES + 1] = {gg__field(b.node, "condition")};
     for (size_t i = 0; i < b.count; i++) kept[i + 1] = b.stores[i].expression;
     gg_str comments = gg__comments(in->tree, span, kept, b.count + 1, arena);
     if (b.count > 1) {
-        text = gg_arena_printf(arena, "condition = %.*s%.*s%.*s", GG_STR_ARG(condition), GG_STR_ARG(newline),
-                               GG_STR_ARG(indent));
+        text = gg_arena_printf(arena, "%.*scondition = %.*s%.*s%.*s", GG_STR_ARG(text), GG_STR_ARG(condition),
+                               GG_STR_ARG(newline), GG_STR_ARG(indent));
         condition = GG_STR("condition");
     }
     for (size_t i = 0; i < b.count; i++) {
