@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from graphglue_worker import cascade, compare, observe, proposed
+from graphglue_worker import cascade, compare, observe, proposed, reached
 from graphglue_worker.observe import Run
 from graphglue_worker.said import Unsteady
 
@@ -60,6 +60,7 @@ def judge(
             reasons.append(f"{a.entry['name']}: {reason}")
             closeness.add(outputs)
         reasons += [f"{a.entry['name']}: {r}" for r in _worse(a.entry, b.entry, lines)]
+    reasons += reached.conflicts([a.kinds for a in before])
     totals = {
         f"{what}_{when}": sum(_count(s.entry, what) for s in sides)
         for what in ("graphs", "breaks")

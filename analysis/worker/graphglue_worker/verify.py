@@ -35,6 +35,7 @@ from graphglue_worker import (
     observe,
     overlay,
     proposed,
+    reached,
     streams,
     tampering,
     users_compile,
@@ -59,6 +60,7 @@ class Side:
     gradients: dict[str, Any] = field(default_factory=dict)
     lost: dict[str, str] = field(default_factory=dict)  # which fork was lost, and how
     tampered: set[str] = field(default_factory=set)  # what it replaced that is not its own, where that was watched
+    kinds: reached.Kinds = field(default_factory=reached.Kinds)  # of the original, where they are watched
 
     def add(self, more: "Side") -> None:
         """Take what was measured of the same entry since."""
@@ -73,6 +75,7 @@ class Asked:
 
     chance: tuple[observe.Plan, ...] = ()
     proposed: tuple[observe.Plan, ...] | None = None
+    places: reached.Places = field(default_factory=dict)  # where the kinds of tensors are watched
 
     def _narrow(self) -> tuple[observe.Plan, ...]:
         return (*observe.PLANS[:2], *(self.proposed or ()))
@@ -91,7 +94,14 @@ class Asked:
 
     def again(self, entry: Entry) -> Iterator[Any]:
         """And once more, of the original."""
-        return observe.again(entry) if self.proposed is None else observe.again(entry, self._narrow())
+        runs = observe.again(entry) if self.proposed is None else observe.again(entry, self._narrow())
+        with reached.watch(self.places) if self.places else contextlib.nullcontext() as seen:
+            first = next(runs, None)  # on the given inputs
+        if seen is not None:
+            yield seen
+        if first is not None:
+            yield first
+            yield from runs
 
 
 @dataclass
@@ -176,6 +186,7 @@ class _Forks:
             },
             {name: lost.message for name, (_, lost) in found.items() if lost},
             {name for items, _ in found.values() for x in items if isinstance(x, Tampered) for name in x.names},
+            next((x for x in found.get("again", ([], None))[0] if isinstance(x, reached.Kinds)), reached.Kinds()),
         )
 
 
@@ -345,10 +356,11 @@ def run(
     seeds = [3 + secrets.randbelow(1 << 30) for _ in range(CHANCE_SEEDS if guarded else 0)]
     chance = tuple(observe.Plan(f"inputs from seed {seed}", seed) for seed in seeds)
     wider, proposals = _proposals(request.get("more_inputs") or [])
-    ask = Asked(chance, wider if proposals else None)
     classes = {request.get("safety") or "exact", *(request.get("also") or ())}
     copies = request.get("copies") is True
     changed = cascade.Lines(original, edited)
+    computes = (request.get("safety") or "exact") in ("exact", "numeric")
+    ask = Asked(chance, wider if proposals else None, reached.places(original, changed) if computes else {})
     sides: list[list[Side]] = [[], []]
     # What nobody trusts is forked first: it has nothing of the other side, and cannot look into what is forked behind it.
     second = streams.Stream(
