@@ -179,6 +179,8 @@ bool gg__assign_returned(gg__select *s, gg__arm *arm, TSNode value) {
     if (!is_display(value)) return gg__assign(s, arm, GG_STR(GG__RETURNED), GG_STR_NULL, value);
     form f = {.s = s, .arm = arm};
     if (gg_node_is(value, "tuple") && gg__child_count(value) == 0) return false;
+    if (gg__has_comment(s->in->tree, gg_node_span(value)))
+        return gg__hinder(s->in, value, "a comment inside of it would be lost");
     if (!find_values(&f, value, 0)) return gg__hinder(s->in, value, "is more than values side by side");
     if (may_share(&f)) return gg__hinder(s->in, value, "two of these may share memory, and selections do not");
     gg__binding whole = {.name = GG_STR(GG__RETURNED), .text = around(&f, value), .form = true};
