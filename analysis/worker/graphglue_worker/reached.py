@@ -18,15 +18,16 @@ from graphglue_worker import cascade
 
 Places = dict[str, dict[int, frozenset[str]]]  # file → line → the names that stand there, `self.b` too
 Place = tuple[str, int, str]  # file, line, name
+Seen = dict[Place, dict[str, None]]  # words of each kind of tensor that was held there, in the order met
 _NAME = re.compile(r"\b(?:self\.)?[^\W\d]\w*")
 _MOST_NAMES = 64  # of a line
 
 
 @dataclass
 class Kinds:
-    """What was held, by place: words of each kind of tensor, in the order met."""
+    """What was held, as a result of a fork."""
 
-    seen: dict[Place, dict[str, None]] = field(default_factory=dict)
+    seen: Seen = field(default_factory=dict)
 
 
 def places(original: dict[str, str], lines: cascade.Lines) -> Places:
@@ -81,11 +82,11 @@ def watch(wanted: Places) -> Iterator[Kinds]:
         sys.settrace(before)
 
 
-def conflicts(found: list[Kinds]) -> Iterator[str]:
+def conflicts(found: list[Seen]) -> Iterator[str]:
     """Words for each name that held tensors of several kinds, of all entries together."""
-    together: dict[Place, dict[str, None]] = {}
-    for kinds in found:
-        for place, words in kinds.seen.items():
+    together: Seen = {}
+    for seen in found:
+        for place, words in seen.items():
             together.setdefault(place, {}).update(words)
     for (_, number, name), words in together.items():
         if len(words) > 1:

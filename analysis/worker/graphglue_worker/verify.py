@@ -60,7 +60,7 @@ class Side:
     gradients: dict[str, Any] = field(default_factory=dict)
     lost: dict[str, str] = field(default_factory=dict)  # which fork was lost, and how
     tampered: set[str] = field(default_factory=set)  # what it replaced that is not its own, where that was watched
-    kinds: reached.Kinds = field(default_factory=reached.Kinds)  # of the original, where they are watched
+    kinds: reached.Seen = field(default_factory=dict)  # of the original, where they are watched
 
     def add(self, more: "Side") -> None:
         """Take what was measured of the same entry since."""
@@ -186,7 +186,7 @@ class _Forks:
             },
             {name: lost.message for name, (_, lost) in found.items() if lost},
             {name for items, _ in found.values() for x in items if isinstance(x, Tampered) for name in x.names},
-            next((x for x in found.get("again", ([], None))[0] if isinstance(x, reached.Kinds)), reached.Kinds()),
+            next((x.seen for x in found.get("again", ([], None))[0] if isinstance(x, reached.Kinds)), {}),
         )
 
 
