@@ -78,5 +78,5 @@ async def test_an_ordinary_hour(start, editor):
         if announced and announced.dynamic_registration
     }
     assert client.progress_reports, "each of them shows it"
-    assert client.judge.judged > 20
+    assert client.judge.judged > 10
     client.take_messages()
