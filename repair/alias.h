@@ -25,9 +25,8 @@ TSNode gg__value_at(const gg_tree *tree, TSNode node, gg_str name);
 bool gg__makes_new(const gg_rule_input *in, TSNode value);
 /* Is the value of the node only read here, by what gives something new? */
 bool gg__is_consumed(const gg_rule_input *in, TSNode node);
-/* Does the local list only ever go to what makes a new tensor of its elements, as torch.stack does? */
-bool gg__gathers(const gg_rule_input *in, TSNode list);
-/* Is the node an element of such a list, appended or in a comprehension, in a function that changes nothing in place? */
+/* Is the node an element of a local list that only ever goes to what makes a new tensor of its elements, as torch.stack does: appended, or in a
+ * comprehension, in a function that changes nothing in place? */
 bool gg__is_gathered(const gg_rule_input *in, TSNode node);
 /* The name that a chain of attributes, subscripts and calls begins with, or else the node itself. */
 TSNode gg__root_of(TSNode node);

@@ -75,12 +75,7 @@ bool gg__compare_figures(gg__select *s, gg__arm *arm, const gg__listed *listed, 
     if (!gg__read_figure(s, arm, listed, left, &a) || !gg__read_figure(s, arm, listed, right, &b) ||
         (!a.taken && !b.taken))
         return false;
-    bool both = a.taken && b.taken;
-    if (both ? !meet(s, &a, &b) : a.taken ? !meet_number(s, &a, &b) : !meet_number(s, &b, &a)) return false;
-    *out =
-        (gg__test){gg_arena_printf(s->arena, "%.*s %.*s %.*s", GG_STR_ARG(a.text), GG_STR_ARG(op), GG_STR_ARG(b.text)),
-                   false, false};
-    return true;
+    return put(s, &a, op, &b, out);
 }
 
 /* `element == number` */

@@ -42,10 +42,6 @@ static bool is_whole(const gg__figure *f) {
     return f->sort == GG__SCALAR_INT;
 }
 
-static bool is_within(const gg__figure *f, double bound) {
-    return gg__is_within(f, bound);
-}
-
 void gg__convert_figure(const gg__select *s, gg__figure *f, bool whole) {
     gg_str dtype = whole ? GG_STR("torch.int64") : GG_STR("torch.float64");
     f->sort = whole ? GG__SCALAR_INT : GG__SCALAR_FLOAT;
@@ -184,7 +180,7 @@ static void join(const reading *r, const gg__figure *a, gg_str op, const gg__fig
 }
 
 static bool is_any_size(const gg__figure *f) { /* an integer of Python's that may be more than torch takes */
-    return is_whole(f) && !f->taken && !is_within(f, room);
+    return is_whole(f) && !f->taken && !gg__is_within(f, room);
 }
 
 /* In doubles, as Python does it; an integer is rounded alike.  Compiled for CUDA, a product and a sum may be one operation, which rounds once. */
@@ -210,7 +206,7 @@ static bool set_apart(const gg__figure *a, char op, const gg__figure *b, gg__fig
 
 static bool in_integers(const reading *r, TSNode node, gg__figure *a, char op, gg__figure *b, gg__figure *out) {
     double low = a->low + b->low, high = a->high + b->high;
-    bool within = is_within(a, room) && is_within(b, room);
+    bool within = gg__is_within(a, room) && gg__is_within(b, room);
     if (op == '-') {
         low = a->low - b->high;
         high = a->high - b->low;
@@ -235,7 +231,7 @@ static bool divide(const reading *r, TSNode node, gg__figure *a, gg__figure *b, 
     if (b->taken || !b->constant || b->value == 0)
         return gg__hinder(r->s->in, node, "may divide by zero, which is an error in Python");
     bool exact = gg__facts_on_cpu(r->s->in) || fabs(frexp(b->value, &exponent)) == 0.5;
-    bool fits = (!is_whole(a) || is_within(a, held)) && (!is_whole(b) || fabs(b->value) <= held);
+    bool fits = (!is_whole(a) || gg__is_within(a, held)) && (!is_whole(b) || fabs(b->value) <= held);
     return exact && fits && in_doubles(r, a, GG_STR("/"), b, out);
 }
 

@@ -159,7 +159,8 @@ static bool is_gathering(TSNode use, void *data) {
            (gg_node_is(parent, "argument_list") && gg__names_builtin(in->tree, gg__field(call, "function"), "len"));
 }
 
-bool gg__gathers(const gg_rule_input *in, TSNode list) {
+/* Does the local list only ever go to what makes a new tensor of its elements, as torch.stack does? */
+static bool gathers(const gg_rule_input *in, TSNode list) {
     TSNode value = gg__only_value(in->tree, list);
     return gg_node_is(list, "identifier") && (gg_node_is(value, "list") || gg_node_is(value, "list_comprehension")) &&
            gg__each_use(in->tree, list, is_gathering, (void *)in);
@@ -177,9 +178,9 @@ bool gg__is_gathered(const gg_rule_input *in, TSNode node) {
     bool appends = gg_node_is(parent, "argument_list") && gg__child_count(parent) == 1 &&
                    gg_str_is(gg__text(in->tree, gg__field(function, "attribute")), "append");
     if (!gg__each_change(in, gg__function(node), 0, stop, NULL)) return false;
-    if (appends) return gg__gathers(in, gg__field(function, "object"));
+    if (appends) return gathers(in, gg__field(function, "object"));
     if (!comprehends) return false;
-    return ends_in_a_maker(in, parent) || (gg_node_is(around, "assignment") && gg__gathers(in, left));
+    return ends_in_a_maker(in, parent) || (gg_node_is(around, "assignment") && gathers(in, left));
 }
 
 /* ---- names that belong together ------------------------------------------------------------------------------------------------ */

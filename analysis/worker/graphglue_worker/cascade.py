@@ -27,10 +27,11 @@ class Lines:
         for path, text in edited.items():
             if original.get(path) != text:
                 self._old[path] = _old_lines(original.get(path, "").splitlines(), text.splitlines())
+        self._kept = {path: frozenset(old.values()) for path, old in self._old.items()}
 
     def kept(self, path: str, line: int) -> bool:
         """Whether a line of the original is still there."""
-        return path not in self._old or line in self._old[path].values()
+        return path not in self._kept or line in self._kept[path]
 
     def before(self, path: str, line: int) -> int | None:
         """The 1-based line in the original, None when the edit wrote it."""
