@@ -402,6 +402,7 @@ bool gg__scalar_use(gg__scalar_uses *u, TSNode node, gg__scalar s) {
         TSNode parent = climb(u, &node, &s);
         if (gg_node_is(parent, "augmented_assignment")) return in_augmented(u, parent, node, s);
         if (gg_node_is(parent, "comparison_operator")) return in_comparison(u, parent, node, s);
+        if (gg_node_is(parent, "subscript")) return gg__scalar_in_index(u, parent, node, s);
         if (gg__scalar_in_list(u, node, s)) return true;
         TSNode target = target_of(node, parent);
         if (gg_node_is(target, "subscript"))

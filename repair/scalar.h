@@ -25,6 +25,10 @@ typedef struct gg__scalar {
 
 enum { GG__MAX_FACTS = 128, GG__MAX_TRACKED = 8, GG__MAX_ASKS = 8 };
 
+/* What a rule takes beside uses that are the same to the last bit: those that differ there; or those as an index, of which one that is not there
+ * raises otherwise. */
+typedef enum gg__leeway { GG__EXACTLY, GG__NEARLY, GG__AS_INDEX } gg__leeway;
+
 typedef struct gg__tracked { /* a local name that holds the number, or one computed from it */
     gg_str name;
     uint32_t bound, from; /* where it is bound; where that statement ends */
@@ -46,6 +50,7 @@ typedef struct gg__scalar_uses {
     bool
         approximate; /* what differs in the last bits is fine: functions of `math`, and under autocast what is of lower precision */
     bool lowered;  /* … of which some is known: what is made of it may be, too */
+    bool indexes;  /* an index of a tensor is fine, too */
     bool rewrites; /* a use is written in another way */
     bool on_cpu;
     bool at_once;   /* the tensor is read where it is taken, and nothing keeps it for gradients */
@@ -86,6 +91,8 @@ bool gg__scalar_list(gg__scalar_uses *u, TSNode node, gg__scalar scalar, int32_t
 bool gg__scalar_element(const gg__scalar_uses *u, TSNode node, gg__scalar *out);
 /* … in a call, scalar.c's part of it in scalar_calls.c: on return true `*node` is the call, whose value is `*scalar`, or `*done`. */
 bool gg__scalar_in_call(gg__scalar_uses *u, TSNode *node, gg__scalar *scalar, bool *done);
+/* … as an index, where those are fine (indexed.c). */
+bool gg__scalar_in_index(gg__scalar_uses *u, TSNode subscript, TSNode node, gg__scalar scalar);
 /* … and wherever the tracked names are used behind the statement?  To be asked last: a tensor must have got the number, and each name must be
  * fine for all that it holds. */
 bool gg__scalar_follow(gg__scalar_uses *u, TSNode statement);
@@ -149,8 +156,8 @@ typedef struct gg__replacement {
 /* All its uses, once to ask for the precision that they want and once with it; with `edits`, they are written. */
 bool gg__scalar_replace(const gg_rule_input *in, gg__replacement *r, gg_arena *arena, gg_edits *edits);
 
-/* All of it, for the number at the site.  Exact; or `approximate`, where that is not: each refuses what the other can do.
+/* All of it, for the number at the site.  Exactly; or with a leeway, where that is needed.
  * With `edits`, adds them (texts in `arena`); both may be NULL. */
-bool gg__take_scalar(const gg_rule_input *in, bool approximate, TSNode *out_node, gg_arena *arena, gg_edits *edits);
+bool gg__take_scalar(const gg_rule_input *in, gg__leeway leeway, TSNode *out_node, gg_arena *arena, gg_edits *edits);
 
 #endif

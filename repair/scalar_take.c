@@ -47,7 +47,7 @@ static bool look(gg__scalar_uses *u, const gg__extraction *e) {
     return used ? gg__scalar_follow(u, statement) : gg__scalar_refuse(u, e->call);
 }
 
-static bool take(const gg_rule_input *in, bool approximate, TSNode *out_node, gg_arena *arena, gg_edits *edits) {
+static bool take(const gg_rule_input *in, gg__leeway leeway, TSNode *out_node, gg_arena *arena, gg_edits *edits) {
     gg__extraction e = {0}; /* what `find` got to know before it gave up */
     gg__scalar_uses asked, settled;
     if (in->site->first == NULL) return false;
@@ -55,12 +55,14 @@ static bool take(const gg_rule_input *in, bool approximate, TSNode *out_node, gg
     if (gg__has_comment(in->tree, gg_node_span(e.call))) return gg__hinder(in, e.call, "has a comment inside");
     gg_str dtype = e.truth ? GG_STR("torch.bool") : e.truncates ? GG_STR("torch.int64") : e.meta.dtype;
     if (!gg__scalar_uses_init(&asked, in, dtype, e.widening)) return false;
-    asked.approximate = approximate;
+    asked.approximate = leeway == GG__NEARLY;
+    asked.indexes = leeway == GG__AS_INDEX;
     asked.arena = arena;
     if (!look(&asked, &e)) return false;
     if (!gg__scalar_uses_init(&settled, in, dtype, asked.widening)) return false;
     settled.settled = true;
-    settled.approximate = approximate;
+    settled.approximate = asked.approximate;
+    settled.indexes = asked.indexes;
     settled.taken = e.call;
     settled.arena = arena;
     settled.edits = edits;
@@ -93,12 +95,12 @@ bool gg__scalar_replace(const gg_rule_input *in, gg__replacement *r, gg_arena *a
     return true;
 }
 
-bool gg__take_scalar(const gg_rule_input *in, bool approximate, TSNode *out_node, gg_arena *arena, gg_edits *edits) {
+bool gg__take_scalar(const gg_rule_input *in, gg__leeway leeway, TSNode *out_node, gg_arena *arena, gg_edits *edits) {
     static const char *const ids[] = {"GB0124", "GB0033", "GB0109"}; /* .item(), math.f(t), .tolist() of floats */
     if (!gg__has_id(in, ids, GG_COUNT(ids))) return false;
     gg_arena *own = gg_arena_new(); /* the texts of edits that nobody asked for */
-    bool taken = !(approximate && take(in, false, out_node, own, NULL)) &&
-                 take(in, approximate, out_node, arena ? arena : own, edits);
+    bool taken = !(leeway != GG__EXACTLY && take(in, GG__EXACTLY, out_node, own, NULL)) &&
+                 take(in, leeway, out_node, arena ? arena : own, edits);
     gg_arena_free(own);
     return taken;
 }

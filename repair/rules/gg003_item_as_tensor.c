@@ -6,12 +6,12 @@
 #include "repair/scalar.h"
 
 static bool check(const gg_rule_input *in, gg_rule_match *out) {
-    return gg__take_scalar(in, false, &out->node, NULL, NULL);
+    return gg__take_scalar(in, GG__EXACTLY, &out->node, NULL, NULL);
 }
 
 static int edit(const gg_rule_input *in, const gg_rule_match *match, gg_arena *arena, gg_edits *out, gg_error *err) {
     TSNode node = match->node;
-    if (!gg__take_scalar(in, false, &node, arena, out))
+    if (!gg__take_scalar(in, GG__EXACTLY, &node, arena, out))
         return gg_fail(err, GG_ENOMATCH, "the value is not proven to be a 0-d tensor that can do what the number does");
     return 0;
 }

@@ -1,0 +1,180 @@
+/* Elements of a tensor at a place that tensors without dimensions tell.  See indexed.h. */
+#include "repair/indexed.h"
+
+#include "repair/alias.h"
+#include "repair/infer.h"
+#include "repair/ranges.h"
+#include "repair/scalar.h"
+
+#include <string.h>
+
+/* ---- which indices there are ------------------------------------------------------------------------------------------------ */
+
+enum { MAX_INDICES = GG__MAX_RANK };
+
+/* The indices one by one; 0 when there are too many. */
+static uint32_t indices_of(TSNode subscript, TSNode *out) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < ts_node_child_count(subscript); i++) {
+        const char *field = ts_node_field_name_for_child(subscript, i);
+        if (field == NULL || strcmp(field, "subscript") != 0) continue;
+        if (count == MAX_INDICES) return 0;
+        out[count++] = ts_node_child(subscript, i);
+    }
+    if (count != 1 || !gg_node_is(out[0], "tuple")) return count;
+    TSNode tuple = out[0];
+    count = gg__child_count(tuple);
+    for (uint32_t i = 0; i < count && count <= MAX_INDICES; i++) out[i] = gg__child(tuple, i);
+    return count <= MAX_INDICES ? count : 0;
+}
+
+static bool is_plain_slice(const gg_rule_input *in, TSNode slice) {
+    for (uint32_t i = 0; i < gg__child_count(slice); i++)
+        if (gg__infer_loosely(in, gg__child(slice, i)).sort != GG__SCALAR_INT) return false;
+    return true;
+}
+
+typedef enum index_kind { OTHER, SLICE, NUMBER, PLACE, ROWS } index_kind;
+
+static index_kind kind_of(const gg_rule_input *in, TSNode index) {
+    if (gg_node_is(index, "none") || gg_node_is(index, "ellipsis")) return SLICE;
+    if (gg_node_is(index, "slice")) return is_plain_slice(in, index) ? SLICE : OTHER;
+    gg__meta m = gg__infer_loosely(in, index);
+    if (m.sort == GG__SCALAR_INT) return NUMBER;
+    if (m.sort != GG__TENSOR || (!gg_str_is(m.dtype, "torch.int64") && !gg_str_is(m.dtype, "torch.int32")))
+        return OTHER;
+    return m.rank == 0 ? PLACE : ROWS;
+}
+
+/* `h[n] = v`, `del h[n]`, `h[n] += v`: no reading */
+static bool is_target(TSNode node) {
+    TSNode parent = gg__parent(node);
+    bool assigned = gg_node_is(parent, "assignment") || gg_node_is(parent, "augmented_assignment");
+    bool several = gg_node_is(parent, "pattern_list") || gg_node_is(parent, "tuple_pattern") ||
+                   gg_node_is(parent, "for_statement");
+    return (assigned && ts_node_eq(gg__field(parent, "left"), node)) || several ||
+           gg_node_is(parent, "delete_statement");
+}
+
+bool gg__match_indexed(const gg_rule_input *in, TSNode subscript, TSNode number, gg__indexed *out) {
+    TSNode indices[MAX_INDICES];
+    uint32_t count = gg_node_is(subscript, "subscript") ? indices_of(subscript, indices) : 0;
+    *out = (gg__indexed){.subscript = subscript, .value = gg__field(subscript, "value")};
+    gg__meta x = gg__infer_loosely(in, out->value);
+    int32_t used = 0, slices = 0, behind = 0;
+    bool rest = false, rest_before = false, apart = false;
+    for (uint32_t i = 0; i < count; i++) {
+        index_kind kind = !ts_node_is_null(number) && ts_node_eq(indices[i], number) ? PLACE : kind_of(in, indices[i]);
+        if (kind == OTHER || (gg_node_is(indices[i], "ellipsis") && rest)) return false;
+        rest = rest || gg_node_is(indices[i], "ellipsis");
+        used += !gg_node_is(indices[i], "ellipsis") && !gg_node_is(indices[i], "none");
+        bool chosen = kind == PLACE || kind == ROWS, first = out->place_count == 0 && !out->rows;
+        if (kind == SLICE) first ? slices++ : behind++;
+        if (chosen && !first && behind) apart = true; /* torch would put the dimension in front */
+        if (chosen && first) rest_before = rest;
+        if (kind == PLACE) out->places[out->place_count++] = indices[i];
+        out->rows = out->rows || kind == ROWS;
+    }
+    out->dim = rest_before ? -1 - behind : slices;
+    return count > 0 && out->place_count > 0 && !apart && x.sort == GG__TENSOR && x.rank >= used &&
+           !is_target(subscript) && !gg__has_comment(in->tree, gg_node_span(subscript));
+}
+
+/* ---- a copy in place of a view ------------------------------------------------------------------------------------------------ */
+
+bool gg__may_be_copied(const gg_rule_input *in, const gg__indexed *x) {
+    if (x->rows || gg__is_consumed(in, x->subscript) || gg__is_gathered(in, x->subscript)) return true;
+    TSNode node = x->subscript, parent = gg__parent(node), statement = gg__statement(node);
+    TSNode left = gg__field(parent, "left");
+    if (gg_node_is(parent, "return_statement"))
+        return !gg__returned_alias_shows(in, statement, node) && !gg__is_copy(in, statement, node, GG_STR_NULL);
+    if (!gg_node_is(parent, "assignment") || !gg_node_is(left, "identifier") ||
+        !gg_node_is(gg__parent(parent), "expression_statement"))
+        return false;
+    gg_str name = gg__text(in->tree, left);
+    return !gg__alias_shows(in, statement, node, name) && !gg__is_copy(in, statement, node, name);
+}
+
+/* ---- places that are there ---------------------------------------------------------------------------------------------------- */
+
+/* The tensor whose largest or smallest element's place it is: `E.argmax()`, `torch.argmin(E)`. */
+static TSNode searched(const gg_tree *tree, TSNode place) {
+    TSNode function = gg__field(place, "function"), object = gg__field(function, "object");
+    gg_str name = gg__text(tree, gg__field(function, "attribute"));
+    if (!gg_node_is(place, "call") || (!gg_str_is(name, "argmax") && !gg_str_is(name, "argmin"))) return (TSNode){0};
+    return gg_str_equal(gg__text(tree, object), gg__module_alias(tree, place, "torch"))
+               ? gg__child(gg__field(place, "arguments"), 0)
+               : object;
+}
+
+/* The break's facts, with a size that no tensor has where `name` has its dimension: what has that size, has it from there. */
+static bool has_the_size(const gg_rule_input *in, gg_str name, int32_t dim, TSNode node) {
+    enum { SIZE = 1000003 };
+    const gg_break *first = in->site->first;
+    gg_fact facts[GG__MAX_FACTS];
+    int64_t shape[GG__MAX_RANK];
+    bool found = false;
+    if (first == NULL || first->fact_count > GG__MAX_FACTS) return false;
+    for (size_t i = 0; i < first->fact_count; i++) {
+        facts[i] = first->facts[i];
+        if (!gg_str_equal(facts[i].name, name)) {
+            bool read = gg_str_contains(gg__text(in->tree, node), facts[i].name);
+            if (facts[i].kind == GG_VALUE_TENSOR && read) return false; /* its size may be the larger one */
+            continue;
+        }
+        if (facts[i].kind != GG_VALUE_TENSOR || facts[i].rank > GG__MAX_RANK || dim >= facts[i].rank) return false;
+        for (int32_t d = 0; d < facts[i].rank; d++) shape[d] = d == dim ? SIZE : facts[i].shape[d];
+        facts[i].shape = shape;
+        found = true;
+    }
+    gg_break record = *first;
+    gg_site site = *in->site;
+    record.facts = facts;
+    site.first = &record;
+    gg_rule_input other = {.tree = in->tree, .site = &site, .span = in->span};
+    gg__meta m = gg__infer_loosely(&other, node);
+    return found && m.sort == GG__TENSOR && m.rank == 1 && m.shape[0] == SIZE;
+}
+
+bool gg__is_place_there(const gg_rule_input *in, const gg__indexed *x) {
+    TSNode place = gg__strip_parentheses(x->places[0]);
+    gg_str name = gg__text(in->tree, x->value);
+    if (x->place_count != 1 || x->rows || x->dim < 0 || !gg_node_is(x->value, "identifier")) return false;
+    if (gg_node_is(place, "identifier")) place = gg__undisturbed_value(in, place);
+    TSNode of = ts_node_is_null(place) ? place : searched(in->tree, place);
+    if (gg_node_is(of, "identifier") && !gg_str_equal(gg__text(in->tree, of), name)) of = gg__undisturbed_value(in, of);
+    return !ts_node_is_null(of) && has_the_size(in, name, x->dim, of);
+}
+
+/* ---- the edit ------------------------------------------------------------------------------------------------------------------ */
+
+void gg__edit_indexed(const gg_rule_input *in, const gg__indexed *x, gg_arena *arena, gg_edits *edits) {
+    static const char *const operators[] = {"binary_operator", "unary_operator", "comparison_operator"};
+    (void)in;
+    for (size_t i = 0; i < x->place_count; i++) {
+        bool loose = false;
+        gg_span span = gg_node_span(x->places[i]);
+        for (size_t k = 0; k < GG_COUNT(operators); k++) loose = loose || gg_node_is(x->places[i], operators[k]);
+        if (loose) gg_edits_add(edits, (gg_span){span.start, span.start}, GG_STR("("));
+        gg_edits_add(edits, (gg_span){span.end, span.end}, loose ? GG_STR(")[None]") : GG_STR("[None]"));
+    }
+    uint32_t end = ts_node_end_byte(x->subscript);
+    if (x->rows) return;
+    gg_edits_add(edits, (gg_span){end, end},
+                 x->dim == 0 ? GG_STR("[0]") : gg_arena_printf(arena, ".squeeze(%d)", (int)x->dim));
+}
+
+bool gg__scalar_in_index(gg__scalar_uses *u, TSNode subscript, TSNode node, gg__scalar s) {
+    bool whole = gg_str_is(u->dtype, "torch.int64") || gg_str_is(u->dtype, "torch.int32");
+    gg__indexed x;
+    if (!u->indexes || s.sort != GG__SCALAR_INT || ts_node_eq(gg__field(subscript, "value"), node)) return false;
+    if (!whole) gg__scalar_want(u, GG__TO_LONG);
+    if (u->settled && u->widening != GG__TO_LONG && (!whole || u->widening != GG__AS_IS)) return false;
+    if (!gg__match_indexed(&u->in, subscript, node, &x) || !gg__may_be_copied(&u->in, &x) ||
+        gg__is_watched(u->in.tree, gg__statement(node)))
+        return false;
+    u->count++;
+    u->at_once = u->at_once || ts_node_eq(node, u->taken);
+    if (u->edits) gg__edit_indexed(&u->in, &x, u->arena, u->edits);
+    return true;
+}

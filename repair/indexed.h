@@ -1,0 +1,27 @@
+/* Elements of a tensor at a place that tensors without dimensions tell: `h[k]`.  Private to repair/.  Any thread.
+ *
+ * Indexing asks such a tensor for its number, which a graph does not have.  Of an index with one element it asks nothing: `h[k[None]][0]`. */
+#ifndef GG_REPAIR_INDEXED_H
+#define GG_REPAIR_INDEXED_H
+
+#include "repair/syntax.h"
+
+typedef struct gg__indexed {
+    TSNode subscript, value;     /* `h[…]`; h */
+    TSNode places[GG__MAX_RANK]; /* the tensors without dimensions */
+    size_t place_count;          /* > 0 */
+    int32_t dim; /* where the dimension stands that the edit brings; from the end where it is below zero */
+    bool rows;   /* another index has dimensions: the edit brings none */
+} gg__indexed;
+
+/* Is it a subscript of a tensor, by numbers, slices, integer tensors and at least one without dimensions?  `number`: an index that is a Python
+ * number yet, and becomes such a tensor; null: there is none. */
+bool gg__match_indexed(const gg_rule_input *in, TSNode subscript, TSNode number, gg__indexed *out);
+/* What is read there is a view before the edit and a copy after it: does nobody see that? */
+bool gg__may_be_copied(const gg_rule_input *in, const gg__indexed *x);
+/* Is each place one that is there, whatever the sizes: that of the largest of as many elements as h has there? */
+bool gg__is_place_there(const gg_rule_input *in, const gg__indexed *x);
+/* Texts go into the arena. */
+void gg__edit_indexed(const gg_rule_input *in, const gg__indexed *x, gg_arena *arena, gg_edits *edits);
+
+#endif
