@@ -72,23 +72,36 @@ bool gg__stays_from(const gg_tree *tree, TSNode function, gg_str name, uint32_t 
     return gg__binds(tree, function, name) && gg__visit(function, is_kept, &k);
 }
 
+/* `for i in range(…)`, `for i, x in enumerate(…)`: the name of the number; else null. */
+static TSNode counter_of(const gg_tree *tree, TSNode loop) {
+    TSNode target = gg__field(loop, "left"), call = gg__field(loop, "right"), function = gg__field(call, "function");
+    if (!gg_node_is(call, "call")) return (TSNode){0};
+    if (gg_node_is(target, "pattern_list") && gg__child_count(gg__field(call, "arguments")) == 1 &&
+        gg__names_builtin(tree, function, "enumerate"))
+        return gg__child(target, 0);
+    return gg__names_builtin(tree, function, "range") ? target : (TSNode){0};
+}
+
+/* … of a comprehension, whose names nothing else binds. */
+static bool counts_in(const gg_tree *tree, TSNode comprehension, gg_str name) {
+    for (uint32_t i = 0; i < gg__child_count(comprehension); i++) {
+        TSNode clause = gg__child(comprehension, i), counter = counter_of(tree, clause);
+        if (!gg_node_is(clause, "for_in_clause") || !gg__binds(tree, gg__field(clause, "left"), name)) continue;
+        return gg_node_is(counter, "identifier") && gg_str_equal(gg__text(tree, counter), name);
+    }
+    return false;
+}
+
 bool gg__is_counter(const gg_tree *tree, TSNode index) {
     gg_str name = gg__text(tree, index);
     TSNode function = gg__function(index);
     for (TSNode at = index; gg_node_is(index, "identifier") && !ts_node_eq(at, function); at = gg__parent(at)) {
-        TSNode target = gg__field(at, "left"), call = gg__field(at, "right");
+        if (gg__is_comprehension(at) && counts_in(tree, at, name)) return true;
         if (!gg_node_is(at, "for_statement") || ts_node_is_null(gg__field(at, "body"))) continue;
-        bool counts = gg__names_builtin(tree, gg__field(call, "function"), "range");
-        if (gg_node_is(target, "pattern_list") && gg__child_count(gg__field(call, "arguments")) == 1 &&
-            gg__names_builtin(tree, gg__field(call, "function"), "enumerate")) {
-            target = gg__child(target, 0);
-            counts = true;
-        }
-        if (!gg_node_is(call, "call") || !gg_node_is(target, "identifier") ||
-            !gg_str_equal(gg__text(tree, target), name))
-            continue;
+        TSNode target = counter_of(tree, at);
+        if (!gg_node_is(target, "identifier") || !gg_str_equal(gg__text(tree, target), name)) continue;
         keeping k = {tree, function, target, name, gg_node_span(gg__field(at, "body")), false};
-        return counts && gg__visit(function, is_kept, &k);
+        return gg__visit(function, is_kept, &k);
     }
     return false;
 }

@@ -40,7 +40,7 @@ static index_kind kind_of(const gg_rule_input *in, TSNode index) {
     if (gg_node_is(index, "none") || gg_node_is(index, "ellipsis")) return SLICE;
     if (gg_node_is(index, "slice")) return is_plain_slice(in, index) ? SLICE : OTHER;
     gg__meta m = gg__infer_loosely(in, index);
-    if (m.sort == GG__SCALAR_INT) return NUMBER;
+    if (m.sort == GG__SCALAR_INT || (gg_node_is(index, "identifier") && gg__is_counter(in->tree, index))) return NUMBER;
     if (m.sort != GG__TENSOR || (!gg_str_is(m.dtype, "torch.int64") && !gg_str_is(m.dtype, "torch.int32")))
         return OTHER;
     return m.rank == 0 ? PLACE : ROWS;
@@ -56,6 +56,19 @@ static bool is_target(TSNode node) {
            gg_node_is(parent, "delete_statement");
 }
 
+/* Is no name in it a comprehension's own, which facts are not about? */
+static bool is_of_the_function(TSNode node, void *data) {
+    const gg_rule_input *in = data;
+    if (!gg_node_is(node, "identifier") || gg__is_member_name(node)) return true;
+    gg_str name = gg__text(in->tree, node);
+    TSNode function = gg__function(node);
+    for (TSNode at = gg__parent(node); !ts_node_is_null(at) && !ts_node_eq(at, function); at = gg__parent(at)) {
+        for (uint32_t i = 0; gg__is_comprehension(at) && i < gg__child_count(at); i++)
+            if (gg__binds(in->tree, gg__field(gg__child(at, i), "left"), name)) return false;
+    }
+    return true;
+}
+
 bool gg__match_indexed(const gg_rule_input *in, TSNode subscript, TSNode number, gg__indexed *out) {
     TSNode indices[MAX_INDICES];
     uint32_t count = gg_node_is(subscript, "subscript") ? indices_of(subscript, indices) : 0;
@@ -65,7 +78,9 @@ bool gg__match_indexed(const gg_rule_input *in, TSNode subscript, TSNode number,
     bool rest = false, rest_before = false, apart = false;
     for (uint32_t i = 0; i < count; i++) {
         index_kind kind = !ts_node_is_null(number) && ts_node_eq(indices[i], number) ? PLACE : kind_of(in, indices[i]);
-        if (kind == OTHER || (gg_node_is(indices[i], "ellipsis") && rest)) return false;
+        bool known =
+            kind == NUMBER || ts_node_eq(indices[i], number) || gg__visit(indices[i], is_of_the_function, (void *)in);
+        if (kind == OTHER || !known || (gg_node_is(indices[i], "ellipsis") && rest)) return false;
         rest = rest || gg_node_is(indices[i], "ellipsis");
         used += !gg_node_is(indices[i], "ellipsis") && !gg_node_is(indices[i], "none");
         bool chosen = kind == PLACE || kind == ROWS, first = out->place_count == 0 && !out->rows;
@@ -76,8 +91,9 @@ bool gg__match_indexed(const gg_rule_input *in, TSNode subscript, TSNode number,
         out->rows = out->rows || kind == ROWS;
     }
     out->dim = rest_before ? -1 - behind : slices;
-    return count > 0 && out->place_count > 0 && !apart && x.sort == GG__TENSOR && x.rank >= used &&
-           !is_target(subscript) && !gg__has_comment(in->tree, gg_node_span(subscript));
+    return count > 0 && out->place_count > 0 && gg__visit(out->value, is_of_the_function, (void *)in) && !apart &&
+           x.sort == GG__TENSOR && x.rank >= used && !is_target(subscript) &&
+           !gg__has_comment(in->tree, gg_node_span(subscript));
 }
 
 /* ---- a copy in place of a view ------------------------------------------------------------------------------------------------ */
@@ -148,20 +164,56 @@ bool gg__is_place_there(const gg_rule_input *in, const gg__indexed *x) {
 
 /* ---- the edit ------------------------------------------------------------------------------------------------------------------ */
 
-void gg__edit_indexed(const gg_rule_input *in, const gg__indexed *x, gg_arena *arena, gg_edits *edits) {
+/* In front of what else goes there: what is inside comes later, and ends first. */
+static void insert(gg_edits *edits, uint32_t at, gg_str text, gg_arena *arena) {
+    for (size_t i = 0; i < edits->list.len; i++) {
+        gg_edit *edit = &edits->list.items[i];
+        if (edit->span.start != at || edit->span.end != at) continue;
+        edit->text = gg_arena_printf(arena, "%.*s%.*s", GG_STR_ARG(text), GG_STR_ARG(edit->text));
+        return;
+    }
+    gg_edits_add(edits, (gg_span){at, at}, text);
+}
+
+static void edit_one(const gg__indexed *x, gg_arena *arena, gg_edits *edits) {
     static const char *const operators[] = {"binary_operator", "unary_operator", "comparison_operator"};
-    (void)in;
     for (size_t i = 0; i < x->place_count; i++) {
         bool loose = false;
         gg_span span = gg_node_span(x->places[i]);
         for (size_t k = 0; k < GG_COUNT(operators); k++) loose = loose || gg_node_is(x->places[i], operators[k]);
-        if (loose) gg_edits_add(edits, (gg_span){span.start, span.start}, GG_STR("("));
-        gg_edits_add(edits, (gg_span){span.end, span.end}, loose ? GG_STR(")[None]") : GG_STR("[None]"));
+        if (loose) insert(edits, span.start, GG_STR("("), arena);
+        insert(edits, span.end, loose ? GG_STR(")[None]") : GG_STR("[None]"), arena);
     }
-    uint32_t end = ts_node_end_byte(x->subscript);
     if (x->rows) return;
-    gg_edits_add(edits, (gg_span){end, end},
-                 x->dim == 0 ? GG_STR("[0]") : gg_arena_printf(arena, ".squeeze(%d)", (int)x->dim));
+    insert(edits, ts_node_end_byte(x->subscript),
+           x->dim == 0 ? GG_STR("[0]") : gg_arena_printf(arena, ".squeeze(%d)", (int)x->dim), arena);
+}
+
+typedef struct editing {
+    const gg_rule_input *in;
+    bool there;
+    gg_arena *arena;
+    gg_edits *edits;
+} editing;
+
+static bool edit_each(TSNode node, void *data) {
+    const editing *e = data;
+    gg__indexed x;
+    if (gg_node_is(node, "lambda") || gg__is_comprehension(node)) return true;
+    if (!gg__match_indexed(e->in, node, (TSNode){0}, &x) || !gg__may_be_copied(e->in, &x)) return true;
+    if (!e->there || gg__is_place_there(e->in, &x)) edit_one(&x, e->arena, e->edits);
+    return true;
+}
+
+void gg__edit_indexed(const gg_rule_input *in, const gg__indexed *x, bool there, gg_arena *arena, gg_edits *edits) {
+    editing e = {in, there, arena, edits};
+    TSNode whole = x->subscript, parent = gg__parent(whole);
+    while (!gg_str_ends_with(gg_str_from(ts_node_type(parent)), GG_STR("_statement")) && !gg_node_is(parent, "block") &&
+           !gg_node_is(parent, "lambda") && !gg__is_comprehension(parent)) {
+        whole = parent;
+        parent = gg__parent(whole);
+    }
+    gg__visit(whole, edit_each, &e);
 }
 
 bool gg__scalar_in_index(gg__scalar_uses *u, TSNode subscript, TSNode node, gg__scalar s) {
@@ -175,6 +227,6 @@ bool gg__scalar_in_index(gg__scalar_uses *u, TSNode subscript, TSNode node, gg__
         return false;
     u->count++;
     u->at_once = u->at_once || ts_node_eq(node, u->taken);
-    if (u->edits) gg__edit_indexed(&u->in, &x, u->arena, u->edits);
+    if (u->edits) edit_one(&x, u->arena, u->edits);
     return true;
 }

@@ -21,7 +21,7 @@ bool gg__match_indexed(const gg_rule_input *in, TSNode subscript, TSNode number,
 bool gg__may_be_copied(const gg_rule_input *in, const gg__indexed *x);
 /* Is each place one that is there, whatever the sizes: that of the largest of as many elements as h has there? */
 bool gg__is_place_there(const gg_rule_input *in, const gg__indexed *x);
-/* Texts go into the arena. */
-void gg__edit_indexed(const gg_rule_input *in, const gg__indexed *x, gg_arena *arena, gg_edits *edits);
+/* That subscript and those beside it in the same expression, which would break next; `there`: only where the place is.  Texts go into the arena. */
+void gg__edit_indexed(const gg_rule_input *in, const gg__indexed *x, bool there, gg_arena *arena, gg_edits *edits);
 
 #endif

@@ -4,6 +4,7 @@
  * that may come near the largest of its dtype is unknown, so infinity and NaN never arise.  Floating bounds are taken a little wider, for rounding. */
 #include "repair/ranges.h"
 
+#include "repair/alias.h"
 #include "repair/infer.h"
 
 #include <math.h>
@@ -175,13 +176,15 @@ static bool of_call(ranging *r, TSNode node, gg__range *out) {
 /* ---- names ------------------------------------------------------------------------------------------------------------------ */
 
 typedef struct binding {
+    const gg_rule_input *in;
     const gg_tree *tree;
     TSNode function;
     gg_str name;
     TSNode value;   /* right side of its only binding */
     uint32_t count; /* of its bindings */
     gg_span after;  /* from there to its use */
-    bool disturbed; /* in which it, or what the value is made of, is used otherwise than in arithmetic */
+    bool
+        disturbed; /* in which it is used otherwise than by what makes something new of it, or what the value is made of is bound */
 } binding;
 
 static bool find_binding(TSNode node, void *data) {
@@ -204,10 +207,9 @@ static bool find_disturbance(TSNode node, void *data) {
         gg__is_in_inner_function(node, b->function))
         b->disturbed = true;
     if (!gg_node_is(node, "identifier") || at < b->after.start || at >= b->after.end) return true;
-    TSNode parent = gg__parent(node);
     bool own = gg_str_equal(gg__text(b->tree, node), b->name);
-    bool plain = gg_node_is(parent, "binary_operator") || gg_node_is(parent, "comparison_operator");
-    if (own ? !plain : gg__is_binding(node) && gg__reads(b->tree, b->value, gg__text(b->tree, node)))
+    if (own ? !gg__is_consumed(b->in, node)
+            : gg__is_binding(node) && gg__reads(b->tree, b->value, gg__text(b->tree, node)))
         b->disturbed = true;
     return !b->disturbed;
 }
@@ -217,7 +219,7 @@ TSNode gg__undisturbed_value(const gg_rule_input *in, TSNode node) {
     const gg_tree *tree = in->tree;
     const TSNode none = {0};
     TSNode function = gg__function(node);
-    binding b = {.tree = tree, .function = function, .name = gg__text(tree, node)};
+    binding b = {.in = in, .tree = tree, .function = function, .name = gg__text(tree, node)};
     if (!gg_node_is(function, "function_definition")) return none;
     gg__visit(function, find_binding, &b);
     if (b.count != 1 || ts_node_is_null(b.value)) return none;

@@ -101,20 +101,51 @@ static bool read_deeper(gg__scalar_uses *u, TSNode node, gg__scalar scalar, int3
     return false;
 }
 
+/* What a loop binds to one item of `node` after the other, also through enumerate() and zip(); null where it is not gone through. */
+static TSNode item_of(const gg_tree *tree, TSNode node) {
+    TSNode parent = gg__parent(node), call = gg__parent(parent), function = gg__field(call, "function");
+    if (gg_node_is(parent, "for_statement") || gg_node_is(parent, "for_in_clause"))
+        return ts_node_eq(gg__field(parent, "right"), node) ? gg__field(parent, "left") : (TSNode){0};
+    bool counted = gg__names_builtin(tree, function, "enumerate"), zipped = gg__names_builtin(tree, function, "zip");
+    if (!gg_node_is(parent, "argument_list") || (!counted && !zipped)) return (TSNode){0};
+    TSNode items = item_of(tree, call);
+    uint32_t at = 0, count = gg__child_count(parent);
+    while (at < count && !ts_node_eq(gg__child(parent, at), node)) at++;
+    bool several = gg_node_is(items, "pattern_list") || gg_node_is(items, "tuple_pattern");
+    if (!several || at == count || (counted && at > 0)) return (TSNode){0};
+    return gg__child_count(items) == (counted ? 2 : count) ? gg__child(items, counted ? 1 : at) : (TSNode){0};
+}
+
+/* Where a name that the comprehension binds is read: all of it, since its body stands in front. */
+static bool in_comprehension(gg__scalar_uses *u, TSNode node, TSNode item, gg__scalar scalar) {
+    TSNode clause = gg__parent(node);
+    while (!gg_node_is(clause, "for_in_clause")) clause = gg__parent(clause);
+    TSNode around = gg__parent(clause);
+    if (!gg__scalar_track(u, item, ts_node_start_byte(around), scalar, 0)) return false;
+    for (uint32_t i = 0; i < gg__child_count(around); i++) {
+        TSNode part = gg__child(around, i);
+        if (!ts_node_eq(part, clause) && !gg__visit(part, gg__scalar_check_name, u)) return false;
+    }
+    return true;
+}
+
 /* `l[0]`, `for v in l`, `a, b = l`, `m = l`; of lists only their numbers, `l[0][1]`, are read */
 bool gg__scalar_list(gg__scalar_uses *u, TSNode node, gg__scalar scalar, int32_t deep) {
     TSNode parent = gg__parent(node), left = gg__field(parent, "left");
     if (is_element(u->in.tree, node, parent))
         return deep == 1 ? gg__scalar_use(u, parent, scalar) : read_deeper(u, parent, scalar, deep - 1);
-    bool loop = gg_node_is(parent, "for_statement"), assigns = gg_node_is(parent, "assignment");
-    if ((!loop && !assigns) || !ts_node_eq(gg__field(parent, "right"), node) ||
-        !ts_node_is_null(gg__field(parent, "type")))
-        return false;
     uint32_t from = ts_node_end_byte(node);
-    if (assigns && !gg_node_is(gg__parent(parent), "expression_statement")) return false; /* `a = b = l` */
-    if (deep > 1 && !(assigns && gg_node_is(left, "identifier"))) return false;
-    if (gg_node_is(left, "identifier")) return gg__scalar_track(u, left, from, scalar, assigns ? deep : 0);
-    if (loop || (!gg_node_is(left, "pattern_list") && !gg_node_is(left, "tuple_pattern"))) return false;
+    TSNode item = deep == 1 ? item_of(u->in.tree, node) : (TSNode){0};
+    if (!ts_node_is_null(item)) {
+        bool loop = gg_node_is(gg__statement(node), "for_statement") &&
+                    gg__covers(gg__field(gg__statement(node), "right"), gg_node_span(node));
+        return loop ? gg__scalar_track(u, item, from, scalar, 0) : in_comprehension(u, node, item, scalar);
+    }
+    if (!gg_node_is(parent, "assignment") || !ts_node_eq(gg__field(parent, "right"), node) ||
+        !ts_node_is_null(gg__field(parent, "type")) || !gg_node_is(gg__parent(parent), "expression_statement"))
+        return false; /* `a = b = l` */
+    if (gg_node_is(left, "identifier")) return gg__scalar_track(u, left, from, scalar, deep);
+    if (deep > 1 || (!gg_node_is(left, "pattern_list") && !gg_node_is(left, "tuple_pattern"))) return false;
     for (uint32_t i = 0; i < gg__child_count(left); i++)
         if (!gg__scalar_track(u, gg__child(left, i), from, scalar, 0)) return false;
     return true;

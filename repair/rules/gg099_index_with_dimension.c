@@ -25,7 +25,7 @@ static int edit(const gg_rule_input *in, const gg_rule_match *match, gg_arena *a
     gg__indexed x;
     TSNode node = match->node;
     if (find(in, &x))
-        gg__edit_indexed(in, &x, arena, out);
+        gg__edit_indexed(in, &x, false, arena, out);
     else if (!gg__take_scalar(in, GG__AS_INDEX, &node, arena, out))
         return gg_fail(err, GG_ENOMATCH, "the index is not proven to be a tensor that can take the number's place");
     return 0;

@@ -22,7 +22,7 @@ static int edit(const gg_rule_input *in, const gg_rule_match *match, gg_arena *a
     gg__indexed x;
     (void)match;
     if (!find(in, &x)) return gg_fail(err, GG_ENOMATCH, "the place is not proven to be there");
-    gg__edit_indexed(in, &x, arena, out);
+    gg__edit_indexed(in, &x, true, arena, out);
     return 0;
 }
 
