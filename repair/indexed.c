@@ -114,9 +114,10 @@ bool gg__may_be_copied(const gg_rule_input *in, const gg__indexed *x) {
 /* ---- places that are there ---------------------------------------------------------------------------------------------------- */
 
 /* The tensor whose largest or smallest element's place it is: `E.argmax()`, `torch.argmin(E)`. */
-static TSNode searched(const gg_tree *tree, TSNode place) {
+static TSNode searched(const gg_tree *tree, TSNode place) { /* also where its number is taken out */
     TSNode function = gg__field(place, "function"), object = gg__field(function, "object");
     gg_str name = gg__text(tree, gg__field(function, "attribute"));
+    if (gg_str_is(name, "item") && gg_node_is(object, "call")) return searched(tree, object);
     if (!gg_node_is(place, "call") || (!gg_str_is(name, "argmax") && !gg_str_is(name, "argmin"))) return (TSNode){0};
     return gg_str_equal(gg__text(tree, object), gg__module_alias(tree, place, "torch"))
                ? gg__child(gg__field(place, "arguments"), 0)
@@ -126,6 +127,7 @@ static TSNode searched(const gg_tree *tree, TSNode place) {
 /* The break's facts, with a size that no tensor has where `name` has its dimension: what has that size, has it from there. */
 static bool has_the_size(const gg_rule_input *in, gg_str name, int32_t dim, TSNode node) {
     enum { SIZE = 1000003 };
+    static const int64_t primes[GG__MAX_RANK] = {2, 3, 5, 7, 11, 13, 17, 19}; /* what is flattened has another size */
     const gg_break *first = in->site->first;
     gg_fact facts[GG__MAX_FACTS];
     int64_t shape[GG__MAX_RANK];
@@ -134,12 +136,14 @@ static bool has_the_size(const gg_rule_input *in, gg_str name, int32_t dim, TSNo
     for (size_t i = 0; i < first->fact_count; i++) {
         facts[i] = first->facts[i];
         if (!gg_str_equal(facts[i].name, name)) {
-            bool read = gg_str_contains(gg__text(in->tree, node), facts[i].name);
+            bool dotted = gg_str_contains(facts[i].name, GG_STR("."));
+            bool read = dotted ? gg_str_contains(gg__text(in->tree, node), facts[i].name)
+                               : gg__reads(in->tree, node, facts[i].name);
             if (facts[i].kind == GG_VALUE_TENSOR && read) return false; /* its size may be the larger one */
             continue;
         }
         if (facts[i].kind != GG_VALUE_TENSOR || facts[i].rank > GG__MAX_RANK || dim >= facts[i].rank) return false;
-        for (int32_t d = 0; d < facts[i].rank; d++) shape[d] = d == dim ? SIZE : facts[i].shape[d];
+        for (int32_t d = 0; d < facts[i].rank; d++) shape[d] = d == dim ? SIZE : primes[d];
         facts[i].shape = shape;
         found = true;
     }
@@ -219,11 +223,11 @@ void gg__edit_indexed(const gg_rule_input *in, const gg__indexed *x, bool there,
 bool gg__scalar_in_index(gg__scalar_uses *u, TSNode subscript, TSNode node, gg__scalar s) {
     bool whole = gg_str_is(u->dtype, "torch.int64") || gg_str_is(u->dtype, "torch.int32");
     gg__indexed x;
-    if (!u->indexes || s.sort != GG__SCALAR_INT || ts_node_eq(gg__field(subscript, "value"), node)) return false;
+    if (s.sort != GG__SCALAR_INT || ts_node_eq(gg__field(subscript, "value"), node)) return false;
     if (!whole) gg__scalar_want(u, GG__TO_LONG);
     if (u->settled && u->widening != GG__TO_LONG && (!whole || u->widening != GG__AS_IS)) return false;
     if (!gg__match_indexed(&u->in, subscript, node, &x) || !gg__may_be_copied(&u->in, &x) ||
-        gg__is_watched(u->in.tree, gg__statement(node)))
+        (u->indexes ? gg__is_watched(u->in.tree, gg__statement(node)) : !gg__is_place_there(&u->in, &x)))
         return false;
     u->count++;
     u->at_once = u->at_once || ts_node_eq(node, u->taken);
