@@ -46,14 +46,30 @@ static index_kind kind_of(const gg_rule_input *in, TSNode index) {
     return m.rank == 0 ? PLACE : ROWS;
 }
 
-/* `h[n] = v`, `del h[n]`, `h[n] += v`: no reading */
-static bool is_target(TSNode node) {
+/* `del h[n]`, `for h[n] in …`, `h[n], b = …` */
+static bool is_other_target(TSNode node) {
+    static const char *const types[] = {"pattern_list",  "tuple_pattern",    "list_pattern",
+                                        "for_statement", "delete_statement", "as_pattern_target"};
+    TSNode parent = gg__parent(node);
+    for (size_t i = 0; i < GG_COUNT(types); i++)
+        if (gg_node_is(parent, types[i])) return true;
+    return false;
+}
+
+/* What is stored there; null where it is read. */
+static TSNode stored_at(TSNode node) {
     TSNode parent = gg__parent(node);
     bool assigned = gg_node_is(parent, "assignment") || gg_node_is(parent, "augmented_assignment");
-    bool several = gg_node_is(parent, "pattern_list") || gg_node_is(parent, "tuple_pattern") ||
-                   gg_node_is(parent, "for_statement");
-    return (assigned && ts_node_eq(gg__field(parent, "left"), node)) || several ||
-           gg_node_is(parent, "delete_statement");
+    return assigned && ts_node_eq(gg__field(parent, "left"), node) ? gg__field(parent, "right") : (TSNode){0};
+}
+
+/* A number; or, where the dimension that the edit brings comes first, a tensor that broadcasts as before, of the dtype and certainly of other memory,
+ * since torch asks for both where elements are chosen. */
+static bool may_be_stored(const gg_rule_input *in, const gg__indexed *x, gg__meta to, TSNode value) {
+    gg__meta m = gg__infer_loosely(in, value);
+    if (to.layout.len || !gg_node_is(gg__parent(gg__parent(x->subscript)), "expression_statement")) return false;
+    if (m.sort != GG__TENSOR) return m.sort != GG__UNKNOWN;
+    return gg_str_equal(m.dtype, to.dtype) && !m.vague && !to.vague && m.fresh && (m.rank == 0 || x->dim == 0);
 }
 
 /* Is no name in it a comprehension's own, which facts are not about? */
@@ -90,16 +106,18 @@ bool gg__match_indexed(const gg_rule_input *in, TSNode subscript, TSNode number,
         if (kind == PLACE) out->places[out->place_count++] = indices[i];
         out->rows = out->rows || kind == ROWS;
     }
+    TSNode stored = stored_at(subscript);
+    out->stores = !ts_node_is_null(stored);
     out->dim = rest_before ? -1 - behind : slices;
     return count > 0 && out->place_count > 0 && gg__visit(out->value, is_of_the_function, (void *)in) && !apart &&
-           x.sort == GG__TENSOR && x.rank >= used && !is_target(subscript) &&
-           !gg__has_comment(in->tree, gg_node_span(subscript));
+           x.sort == GG__TENSOR && x.rank >= used && !is_other_target(subscript) &&
+           (!out->stores || may_be_stored(in, out, x, stored)) && !gg__has_comment(in->tree, gg_node_span(subscript));
 }
 
 /* ---- a copy in place of a view ------------------------------------------------------------------------------------------------ */
 
 bool gg__may_be_copied(const gg_rule_input *in, const gg__indexed *x) {
-    if (x->rows || gg__is_consumed(in, x->subscript) || gg__is_gathered(in, x->subscript)) return true;
+    if (x->rows || x->stores || gg__is_consumed(in, x->subscript) || gg__is_gathered(in, x->subscript)) return true;
     TSNode node = x->subscript, parent = gg__parent(node), statement = gg__statement(node);
     TSNode left = gg__field(parent, "left");
     if (gg_node_is(parent, "return_statement"))
@@ -188,7 +206,7 @@ static void edit_one(const gg__indexed *x, gg_arena *arena, gg_edits *edits) {
         if (loose) insert(edits, span.start, GG_STR("("), arena);
         insert(edits, span.end, loose ? GG_STR(")[None]") : GG_STR("[None]"), arena);
     }
-    if (x->rows) return;
+    if (x->rows || x->stores) return;
     insert(edits, ts_node_end_byte(x->subscript),
            x->dim == 0 ? GG_STR("[0]") : gg_arena_printf(arena, ".squeeze(%d)", (int)x->dim), arena);
 }

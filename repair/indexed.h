@@ -11,10 +11,11 @@ typedef struct gg__indexed {
     TSNode places[GG__MAX_RANK]; /* the tensors without dimensions */
     size_t place_count;          /* > 0 */
     int32_t dim; /* where the dimension stands that the edit brings; from the end where it is below zero */
+    bool stores; /* `h[k] = v`, `h[k] += v`: nothing is read */
     bool rows;   /* another index has dimensions: the edit brings none */
 } gg__indexed;
 
-/* Is it a subscript of a tensor, by numbers, slices, integer tensors and at least one without dimensions?  `number`: an index that is a Python
+/* Is it a subscript of a tensor, by numbers, slices, integer tensors and at least one without dimensions, read or stored to?  `number`: an index that is a Python
  * number yet, and becomes such a tensor; null: there is none. */
 bool gg__match_indexed(const gg_rule_input *in, TSNode subscript, TSNode number, gg__indexed *out);
 /* What is read there is a view before the edit and a copy after it: does nobody see that? */
