@@ -37,6 +37,7 @@ gg_fix *gg_fix_new(gg_str path, const gg_text *text, gg_safety max_safety, const
     fix->arena = gg_arena_new();
     put_file(fix, path, text, text, NULL);
     fix->max_safety = max_safety;
+    fix->stage = max_safety < GG_SAFETY_NUMERIC ? max_safety : GG_SAFETY_NUMERIC;
     fix->registry = registry;
     return fix;
 }
@@ -166,7 +167,7 @@ static const gg_site *choose_site(gg_fix *fix, bool again) {
     if (chosen == SIZE_MAX) return NULL;
     const gg_site *site = &fix->sites.items[chosen];
     gg_rule_input in = {.tree = gg__fix_find_file(fix, site->file)->tree, .site = site, .span = site->span};
-    size_t offered = gg_repair_offers(&in, fix->max_safety, fix->offers, GG_FIX_OFFERS);
+    size_t offered = gg_repair_offers(&in, fix->stage, fix->offers, GG_FIX_OFFERS);
     fix->offer_count = 0;
     fix->site_is_deliberate = false;
     for (size_t i = 0; i < offered; i++) {
@@ -275,6 +276,11 @@ bool gg__fix_next_of_rules(gg_fix *fix, gg_fix_action *out) {
         const gg_site *site = gg__fix_current_site(fix);
         if (site == NULL) site = choose_site(fix, false);
         if (site == NULL) site = choose_site(fix, true);
+        if (site == NULL && fix->stage < fix->max_safety) {
+            fix->stage = fix->max_safety;
+            fix->given_up.len = 0; /* what was refused of the same text stays refused */
+            continue;
+        }
         if (site == NULL) return false;
         while (fix->next_offer < fix->offer_count) {
             const gg_rule *rule = fix->offers[fix->next_offer++];

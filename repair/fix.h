@@ -25,7 +25,7 @@ struct gg_fix {
     GG_LIST(gg__fix_file) files; /* the session's own, then covered ones with a site */
     bool (*covers)(const void *data, gg_str path); /* NULL: no other file */
     const void *covers_data;
-    gg_safety max_safety;
+    gg_safety max_safety, stage; /* settings hold for the whole process: first what needs none is mended */
     unsigned classes; /* of the accepted repairs, a bit each: what one waived may show only behind a later one */
     const gg_registry *registry;
     bool (*wants)(const void *data, const gg_site *site); /* NULL: every one */
