@@ -91,7 +91,7 @@ static bool truncates(const gg_rule_input *in, gg__extraction *e) {
     return e->scalar.magnitude <= exact;
 }
 
-static bool match(const gg_rule_input *in, TSNode call, bool loose, gg__extraction *out) {
+static bool match(const gg_rule_input *in, TSNode call, bool loose, bool single, gg__extraction *out) {
     TSNode function = gg__field(call, "function"), arguments = gg__field(call, "arguments");
     uint32_t count = gg__child_count(arguments);
     gg_str name = gg__text(in->tree, function);
@@ -104,7 +104,8 @@ static bool match(const gg_rule_input *in, TSNode call, bool loose, gg__extracti
     if (!item && !converted) return false;
     out->value = item ? gg__field(function, "object") : gg__child(arguments, 0);
     out->meta = loose ? gg__infer_loosely(in, out->value) : gg__infer(in, out->value);
-    if (out->meta.sort != GG__TENSOR || out->meta.rank != 0 || out->meta.vague) return false;
+    out->single = single && out->meta.sort == GG__TENSOR && out->meta.rank > 0 && gg__elements(out->meta) == 1;
+    if (out->meta.sort != GG__TENSOR || (out->meta.rank != 0 && !out->single) || out->meta.vague) return false;
     out->scalar = gg__scalar_of(in, out->meta, out->value);
     gg__sort sort = out->scalar.sort;
     if (sort == GG__UNKNOWN) return false;
@@ -125,11 +126,15 @@ static bool match(const gg_rule_input *in, TSNode call, bool loose, gg__extracti
 }
 
 bool gg__match_extraction(const gg_rule_input *in, TSNode call, gg__extraction *out) {
-    return match(in, call, false, out);
+    return match(in, call, false, false, out);
+}
+
+bool gg__match_single_extraction(const gg_rule_input *in, TSNode call, gg__extraction *out) {
+    return match(in, call, false, true, out);
 }
 
 bool gg__match_extraction_loosely(const gg_rule_input *in, TSNode call, gg__extraction *out) {
-    return match(in, call, true, out);
+    return match(in, call, true, false, out);
 }
 
 /* Is it read where nothing binds tighter than a comma? */
@@ -147,6 +152,11 @@ gg_str gg__tensor_text(const gg_rule_input *in, const gg__extraction *e, gg__wid
     for (size_t i = 0; i < GG_COUNT(primary); i++) simple = simple || gg_node_is(value, primary[i]);
     gg_str text = gg__text(in->tree, simple ? value : e->value);
     bool wrap = !simple && !gg_node_is(e->value, "parenthesized_expression");
+    if (e->single) { /* of another number of elements it raises, too */
+        text = gg_arena_printf(arena, "%s%.*s%s.reshape(())", wrap ? "(" : "", GG_STR_ARG(text), wrap ? ")" : "");
+        simple = true;
+        wrap = false;
+    }
     bool floating = gg__is_floating(e->meta.dtype), fresh = e->meta.fresh;
     if (e->truth) {
         text = gg_arena_printf(arena, "(%.*s%s != 0)", GG_STR_ARG(text), floating ? ".detach()" : "");
@@ -164,7 +174,8 @@ gg_str gg__tensor_text(const gg_rule_input *in, const gg__extraction *e, gg__wid
     if (widening == GG__TO_LONG && !gg_str_is(e->meta.dtype, "torch.int64")) convert = ".long()";
     /* detach() shares memory with its source, which may be changed in place later, also by what autograd does not see. */
     if (convert[0] == '\0' && !fresh && !at_once) convert = ".clone()";
-    if (!floating && convert[0] == '\0' && !e->lists && stands_alone(e->call)) return gg__text(in->tree, value);
+    if (!floating && convert[0] == '\0' && !e->lists && stands_alone(e->call))
+        return e->single ? text : gg__text(in->tree, value);
     return gg_arena_printf(arena, "%s%.*s%s%s%s%s", wrap ? "(" : "", GG_STR_ARG(text), wrap ? ")" : "",
                            floating ? ".detach()" : "", convert, e->lists == 1 ? ".unbind()" : "");
 }

@@ -70,6 +70,7 @@ typedef struct gg__extraction {
     gg__meta meta;      /* of E */
     gg__scalar scalar;
     gg__widening widening; /* what float() of an integer needs */
+    bool single;           /* E has dimensions, and one element */
     bool truth;            /* bool() of what is no bool */
     bool truncates;        /* int() of a floating one that is proven to be finite */
     int32_t lists;         /* E.tolist(): lists of such numbers, as deep as E has dimensions; 0: it is none */
@@ -78,6 +79,8 @@ typedef struct gg__extraction {
 /* What the Python number is that `m`, the tensor of the expression `value`, holds; sort GG__UNKNOWN for complex ones. */
 gg__scalar gg__scalar_of(const gg_rule_input *in, gg__meta m, TSNode value);
 bool gg__match_extraction(const gg_rule_input *in, TSNode call, gg__extraction *out);
+/* … also of a tensor with dimensions that has one element. */
+bool gg__match_single_extraction(const gg_rule_input *in, TSNode call, gg__extraction *out);
 /* … where it is evaluated as before: it may fail. */
 bool gg__match_extraction_loosely(const gg_rule_input *in, TSNode call, gg__extraction *out);
 

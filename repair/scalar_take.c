@@ -15,7 +15,7 @@ static bool is_math_function(const gg_rule_input *in, TSNode call) {
 static bool find(const gg_rule_input *in, gg__extraction *out) {
     TSNode at = gg_node_ancestor(gg_node_at(in->tree, in->span), "call");
     if (ts_node_is_null(at)) return false;
-    if (gg__match_extraction(in, at, out)) return true;
+    if (gg__match_single_extraction(in, at, out)) return true;
     TSNode function = gg__field(at, "function");
     *out = (gg__extraction){.call = at, .value = gg__field(function, "object")};
     bool list = gg_node_is(function, "attribute") && gg__child_count(gg__field(at, "arguments")) == 0 &&
