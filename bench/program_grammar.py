@@ -110,6 +110,8 @@ class Grammar:
             return self.alias(a)
         if self.rng.random() < 0.1:
             return self.gather(a)
+        if self.rng.random() < 0.1:
+            return self.place(a)
         if kind < 0.20:
             name = self.pick(self.fresh(), a)
             line = f"{name} = {self.value()}"
@@ -216,6 +218,40 @@ class Grammar:
             lines.append(self.change(a))
         self.bind(result)
         return [*lines, f"{result} = torch.stack({rows})"]
+
+    def place(self, a: str) -> list[str]:
+        """An element whose place a tensor tells, or the number taken out of it: read, stored to, changed behind it."""
+        self.count += 1
+        index, result = f"i{self.count}", self.fresh()
+        tells = self.pick(
+            f"{a}.sum(1).argmax()", f"{a}.abs().sum(1).argmin()", "n[0, 0] % 4", "n[0, 1]", "x.sum(0).argmax()"
+        )
+        lines = [f"{index} = {tells}{self.pick('', '', '.item()')}"]
+        if self.rng.random() < 0.3:
+            b = self.pick(*self.names)
+            lines = [
+                f"{result} = {b}",
+                f"for {index}q, {index} in enumerate({self.pick('n[:, 0].tolist()', '(n[:, 0] % 5).tolist()', 'n[:, 1]')}):",
+            ]
+            self.bind(result)
+            return [*lines, f"    {result} = {result} {self.pick('+', '*')} {a}[{index}q, {index}]"]
+        b = self.pick(*self.names)
+        use = self.pick(
+            f"{result} = {b} * {a}[{index}]",
+            f"{result} = {b} + {a}[{index}, 0]",
+            f"{result} = {b} - {a}[:, {index}].sum()",
+            f"{result} = {a}[{index}]",
+            f"{result} = {a}[0, {index}]",
+            f"{a}[{index}] += 1",
+            f"{a}[{index}] = {self.pick('0', 'r * 2', f'{b}[0]', 's')}",
+            f"{a}[{index}, {index}] *= 2",
+        )
+        lines.append(use)
+        if self.rng.random() < 0.3:
+            lines.append(self.change(self.pick(a, b)))
+        if use.startswith(f"{result} = {b}"):
+            self.bind(result)
+        return lines
 
     def several(self) -> list[str]:
         """A branch that returns, or assigns, several values at once."""
