@@ -29,16 +29,23 @@ static bool add_name(sharing *s, gg_str name) {
 
 /* `v[i] = x` and `v += x` on a list change the list alone; v[0].add_(1) and f(v) change what is in it. */
 static bool is_of_itself(TSNode changed) {
-    TSNode parent = gg__parent(changed), outer = gg__parent(parent);
-    if (gg_node_is(parent, "augmented_assignment")) return true;
-    while (gg_node_is(outer, "pattern_list") || gg_node_is(outer, "tuple_pattern")) outer = gg__parent(outer);
-    return gg_node_is(parent, "subscript") && (gg_node_is(outer, "assignment") || gg_node_is(outer, "for_statement"));
+    TSNode target = gg__parent(changed), outer = gg__parent(target);
+    if (gg_node_is(target, "augmented_assignment")) return ts_node_eq(gg__field(target, "left"), changed);
+    if (!gg_node_is(target, "subscript") || !ts_node_eq(gg__field(target, "value"), changed)) return false;
+    while (gg_node_is(outer, "pattern_list") || gg_node_is(outer, "tuple_pattern")) {
+        target = outer;
+        outer = gg__parent(outer);
+    }
+    bool binds = gg_node_is(outer, "assignment") || gg_node_is(outer, "augmented_assignment") ||
+                 gg_node_is(outer, "for_statement");
+    return binds && ts_node_eq(gg__field(outer, "left"), target);
 }
 
 /* `v.add_(1)` as a statement: nobody gets what it returns. */
-static bool is_changed_alone(TSNode node) {
+static bool is_changed_alone(const gg_tree *tree, TSNode node) {
     TSNode attribute = gg__parent(node), call = gg__parent(attribute);
-    return gg_node_is(attribute, "attribute") && gg_node_is(call, "call") &&
+    bool shares = gg_str_is(gg__text(tree, gg__field(attribute, "attribute")), "set_");
+    return !shares && gg_node_is(attribute, "attribute") && gg_node_is(call, "call") &&
            ts_node_eq(gg__field(call, "function"), attribute) && gg_node_is(gg__parent(call), "expression_statement");
 }
 
@@ -62,13 +69,13 @@ static bool keeps_to_itself(TSNode node, void *data) {
     const holder *h = data;
     if (!gg_node_is(node, "identifier") || !gg_str_equal(gg__text(h->in->tree, node), h->name)) return true;
     uint32_t at = ts_node_start_byte(node);
+    if (gg__is_in_inner_function(node, h->function)) return false; /* held by a function inside */
     if (at < h->inside.start || at >= h->inside.end || (at >= h->but.start && at < h->but.end)) return true;
-    if (!ts_node_eq(gg__function(node), h->function)) return false; /* held by a function inside */
     TSNode parent = gg__parent(node);
     while (h->returned && is_display(parent)) parent = gg__parent(parent);
     if (h->returned && gg_node_is(parent, "return_statement")) return true;
-    return gg__is_member_name(node) || gg__is_binding(node) || is_of_itself(node) || is_changed_alone(node) ||
-           gg__is_consumed(h->in, node);
+    return gg__is_member_name(node) || gg__is_binding(node) || is_of_itself(node) ||
+           is_changed_alone(h->in->tree, node) || gg__is_consumed(h->in, node);
 }
 
 bool gg__owns(const gg_rule_input *in, TSNode statement, gg_str name) {
@@ -156,6 +163,15 @@ static bool does_not_show(TSNode changed, void *data) {
 
 static bool callers_see(const gg_rule_input *in, TSNode function, uint32_t depth);
 
+static bool is_changed(TSNode changed, void *data) {
+    (void)changed, (void)data;
+    return false;
+}
+
+static bool changes_nothing(const gg_rule_input *in) {
+    return gg__each_change(in, gg_tree_root(in->tree), 0, is_changed, NULL);
+}
+
 /* What it calls is called for the verification alone. */
 static bool lists_inputs(const gg_tree *tree, TSNode function) {
     return gg_str_is(gg__text(tree, gg__field(function, "name")), "graphglue_inputs");
@@ -179,11 +195,12 @@ static bool is_seen_at(const gg_rule_input *in, TSNode call, uint32_t depth) {
     TSNode scope = gg__function(call), statement = gg__statement(call), assignment = gg__child(statement, 0);
     if (lists_inputs(in->tree, scope)) return false;
     if (gg__is_consumed(in, call)) return false;
+    if (gg_node_is(scope, "lambda")) return !changes_nothing(in); /* called by who knows whom */
     sharing s = {.in = in, .function = scope, .from = gg__runs_from(statement)};
     site_names n = {&s, true};
     gg__visit(gg__field(call, "arguments"), note_argument, &n);
     if (gg_str_is(gg__text(in->tree, gg__root_of(call)), "self")) add_name(&s, GG_STR("self"));
-    if (s.count == 0) return false; /* nobody else has what it was given */
+    if (s.count == 0) return !changes_nothing(in); /* it may give what it has from elsewhere */
     if (gg_node_is(assignment, "assignment") || gg_node_is(assignment, "augmented_assignment")) {
         TSNode left = gg__field(assignment, "left");
         if (gg_node_is(left, "attribute") || gg_node_is(left, "subscript")) return true; /* kept for others */
@@ -200,7 +217,11 @@ typedef struct callers {
     uint32_t depth;
 } callers;
 
-/* `self.block(x)`, `layer(x)`: may call the forward() of a module of the file? */
+static bool is_defined(const gg_tree *tree, gg_str name) {
+    return !gg__each_definition(tree, name, is_changed, NULL);
+}
+
+/* `self.block(x)`, `layer(x)`, `self.blocks.first(x)`: may call the forward() of a module of the file? */
 static bool may_call_an_instance(const callers *c, TSNode call) {
     static const char *const known[] = {"print", "len", "range", "super", "float", "int", "isinstance"};
     const gg_tree *tree = c->in->tree;
@@ -209,17 +230,36 @@ static bool may_call_an_instance(const callers *c, TSNode call) {
     if (gg_str_equal(name, c->owner)) return false;
     for (size_t i = 0; i < GG_COUNT(known); i++)
         if (gg__names_builtin(tree, function, known[i])) return false;
-    if (gg_node_is(function, "attribute") && !gg_str_is(gg__text(tree, object), "self")) return false;
+    if (gg_node_is(function, "attribute") && !gg_str_is(gg__text(tree, object), "self") &&
+        (gg__is_torchs(tree, call) || gg__is_consumed(c->in, object) || gg__reads_only(tree, call) ||
+         is_defined(tree, name)))
+        return false;
     return gg_node_is(gg__function(call), "function_definition");
 }
 
-static bool is_changed(TSNode changed, void *data) {
-    (void)changed, (void)data;
-    return false;
+typedef struct making {
+    const gg_tree *tree;
+    gg_str name, owner;
+} making;
+
+static bool makes_no_instance(TSNode node, void *data) {
+    const making *m = data;
+    return !gg_node_is(node, "call") || !gg_str_equal(gg__called_name(m->tree, node), m->owner);
 }
 
-static bool changes_nothing(const gg_rule_input *in) {
-    return gg__each_change(in, gg_tree_root(in->tree), 0, is_changed, NULL);
+static bool holds_none(TSNode node, void *data) {
+    const making *m = data;
+    TSNode left = gg__field(node, "left");
+    return !gg_node_is(node, "assignment") || !gg_node_is(left, "attribute") ||
+           !gg_str_equal(gg__text(m->tree, gg__field(left, "attribute")), m->name) ||
+           gg__visit(gg__field(node, "right"), makes_no_instance, data);
+}
+
+/* `checkpoint(self.block, x)`: an instance, handed on? */
+static bool is_an_instance_handed_on(const callers *c, TSNode node) {
+    making m = {c->in->tree, gg__text(c->in->tree, gg__field(node, "attribute")), c->owner};
+    return c->owner.len && gg_node_is(node, "attribute") && gg_node_is(gg__parent(node), "argument_list") &&
+           !gg__visit(gg_tree_root(c->in->tree), holds_none, &m);
 }
 
 /* Outside functions, where `if __name__ == "__main__":` is no part of what others use. */
@@ -238,6 +278,7 @@ static bool is_not_seen(TSNode node, void *data) {
     if (gg_node_is(node, "call") &&
         (gg_str_equal(gg__called_name(tree, node), c->name) || (c->owner.len && may_call_an_instance(c, node))))
         return !is_seen_at(c->in, node, c->depth);
+    if (is_an_instance_handed_on(c, node)) return changes_nothing(c->in);
     /* handed on as a value: called by who knows whom */
     if (!gg_node_is(node, "identifier") || !gg_str_equal(gg__text(tree, node), c->name) || gg__is_binding(node))
         return true;
@@ -263,14 +304,34 @@ static bool makes_none(TSNode node, void *data) {
     return !gg_node_is(scope, "function_definition") || lists_inputs(i->tree, scope);
 }
 
+typedef struct spelling {
+    const gg_tree *tree;
+    gg_str name;
+} spelling;
+
+static bool is_another_text(TSNode node, void *data) {
+    const spelling *s = data;
+    return !gg_node_is(node, "string_content") || !gg_str_equal(gg__text(s->tree, node), s->name) ||
+           lists_inputs(s->tree, gg__function(node));
+}
+
+static bool is_in_a_string(const gg_tree *tree, gg_str name) {
+    spelling s = {tree, name};
+    return !gg__visit(gg_tree_root(tree), is_another_text, &s);
+}
+
 static bool callers_see(const gg_rule_input *in, TSNode function, uint32_t depth) {
     gg_site nowhere = *in->site;
     nowhere.first = NULL; /* facts are those of the break's own function */
     gg_rule_input blind = {.tree = in->tree, .site = &nowhere, .span = in->span};
+    if (gg_node_is(function, "lambda")) return !changes_nothing(&blind);
     if (!gg_node_is(function, "function_definition")) return false;
     if (depth == MAX_CALLERS) return true;
     callers c = {&blind, function, gg__text(in->tree, gg__field(function, "name")), GG_STR_NULL, depth};
-    if (gg_str_is(c.name, "forward") || gg_str_is(c.name, "__call__")) {
+    bool called = gg_str_is(c.name, "forward") || gg_str_is(c.name, "__call__");
+    bool hidden = (!called && gg_str_starts_with(c.name, GG_STR("__"))) || is_in_a_string(in->tree, c.name);
+    if (hidden && !changes_nothing(&blind)) return true; /* an operator calls it, or getattr */
+    if (called) {
         TSNode owner = gg__parent(gg__parent(function));
         if (gg_node_is(owner, "decorated_definition")) owner = gg__parent(gg__parent(owner));
         instances i = {in->tree, gg__text(in->tree, gg__field(owner, "name"))};

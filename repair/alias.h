@@ -11,6 +11,8 @@
 bool gg__each_change(const gg_rule_input *in, TSNode scope, uint32_t from, gg__visitor found, void *data);
 /* `F.relu(x, True)`: may an argument without a name say that it is done in place? */
 bool gg__is_in_place_by_position(const gg_tree *tree, TSNode call);
+/* Is it a function of torch that leaves alone what it is given, but for one that is named by `out` or ends in an underscore? */
+bool gg__is_torchs(const gg_tree *tree, TSNode call);
 /* From where on to look for what runs after the statement: from itself, or from the loop around it. */
 uint32_t gg__runs_from(TSNode statement);
 gg_str gg__called_name(const gg_tree *tree, TSNode call); /* `g` of g(x) and a.g(x); empty when it has none */

@@ -151,9 +151,10 @@ static bool is_made_gentle(TSNode node, void *data) {
 }
 
 /* `torch.relu`, `F.relu`, `torch.linalg.norm`: but those that take functions, or write statistics. */
-static bool is_gentle_of_torch(const gg_tree *tree, TSNode call) {
+bool gg__is_torchs(const gg_tree *tree, TSNode call) {
     static const char *const others[] = {"batch_norm", "instance_norm", "embedding",  "embedding_bag", "compile",
                                          "vmap",       "cond",          "while_loop", "set_rng_state"};
+    static const char *const writing[] = {"batch_norm", "fused_", "_foreach_"};
     static const char *const parts[] = {"torch", "torch.nn.functional", "torch.linalg", "torch.special", "torch.fft"};
     TSNode function = gg__field(call, "function");
     gg_str object = gg__text(tree, gg__field(function, "object"));
@@ -161,7 +162,10 @@ static bool is_gentle_of_torch(const gg_tree *tree, TSNode call) {
     for (size_t i = 0; object.len && i < GG_COUNT(parts); i++)
         torchs = torchs || gg_str_equal(object, gg__module_alias(tree, call, parts[i])) ||
                  (gg_str_is(object, parts[i]) && gg__module_alias(tree, call, "torch").len > 0);
-    return torchs && !gg__is_one_of(gg__text(tree, gg__field(function, "attribute")), others, GG_COUNT(others));
+    gg_str name = gg__text(tree, gg__field(function, "attribute"));
+    for (size_t i = 0; i < GG_COUNT(writing); i++)
+        if (gg_str_contains(name, gg_str_from(writing[i]))) return false;
+    return torchs && !gg__is_one_of(name, others, GG_COUNT(others));
 }
 
 static bool is_gentle_builtin(const gg_tree *tree, TSNode function) {
@@ -174,12 +178,6 @@ static bool is_gentle_builtin(const gg_tree *tree, TSNode function) {
     return false;
 }
 
-static bool is_of_a_parameter(const gg_rule_input *in, TSNode object) {
-    TSNode root = gg__root_of(object);
-    return gg_node_is(root, "identifier") && gg__is_local(in->tree, object, gg__text(in->tree, root)) &&
-           ts_node_is_null(gg__value_at(in->tree, object, gg__text(in->tree, root)));
-}
-
 /* `l.append(x)` of a local list changes the list alone. */
 static bool fills_a_list(const gg_tree *tree, TSNode call) {
     TSNode function = gg__field(call, "function"), object = gg__field(function, "object");
@@ -188,13 +186,25 @@ static bool fills_a_list(const gg_tree *tree, TSNode call) {
            (gg_node_is(value, "list") || gg_node_is(value, "list_comprehension"));
 }
 
+/* A display, a text or a number, or a name that holds one: their methods change no tensor. */
+static bool is_of_known_form(const gg_rule_input *in, TSNode object) {
+    static const char *const forms[] = {"list",   "tuple",   "dictionary", "set",
+                                        "string", "integer", "float",      "list_comprehension"};
+    TSNode value = gg__strip_parentheses(object);
+    if (gg_node_is(value, "identifier"))
+        value = gg__strip_parentheses(gg__value_at(in->tree, value, gg__text(in->tree, value)));
+    for (size_t i = 0; i < GG_COUNT(forms); i++)
+        if (gg_node_is(value, forms[i])) return true;
+    return gg__makes_new(in, value) && !gg_node_is(value, "call");
+}
+
 /* Does the call leave alone what it is given?  Unknown is no. */
 static bool is_gentle(const changes *c, TSNode call) {
     const gg_tree *tree = c->in->tree;
     TSNode function = gg__field(call, "function"), object = gg__field(function, "object");
     gentleness g = {c, 0};
     if (gg__is_diagnostic(c->in, gg__statement(call))) return true;
-    if (is_gentle_of_torch(tree, call) || is_gentle_builtin(tree, function) || fills_a_list(tree, call)) return true;
+    if (gg__is_torchs(tree, call) || is_gentle_builtin(tree, function) || fills_a_list(tree, call)) return true;
     if (!gg__each_definition(tree, gg__called_name(tree, call), is_gentle_definition, &g)) return false;
     if (g.count) return true;
     if (!gg_node_is(function, "attribute")) return false;
@@ -206,16 +216,22 @@ static bool is_gentle(const changes *c, TSNode call) {
     }
     if (gg__infer(c->in, object).sort == GG__TENSOR) return true;
     if (gg__is_operation(c->in, call) || gg__reads_only(tree, call)) return true;
-    TSNode root = gg__root_of(object);
-    gg_str name = gg__text(tree, root);
-    if (!gg_node_is(root, "identifier")) return !gg_node_is(root, "lambda");
-    return !gg_str_is(name, "self") && gg__is_local(tree, call, name) && !is_of_a_parameter(c->in, object);
+    return is_of_known_form(c->in, object);
 }
 
 /* ---- one node ---------------------------------------------------------------------------------------------------------------- */
 
 static bool ends_in_underscore(gg_str text) {
     return gg_str_ends_with(text, GG_STR("_")) && !gg_str_ends_with(text, GG_STR("__"));
+}
+
+/* `x.__setitem__(0, 1)`, `x.__imul__(2)` */
+static bool is_changing_dunder(gg_str name) {
+    static const char *const others[] = {"__init__", "__int__", "__index__", "__iter__", "__invert__"};
+    bool dunder = gg_str_starts_with(name, GG_STR("__")) && gg_str_ends_with(name, GG_STR("__"));
+    bool stores = gg_str_starts_with(name, GG_STR("__set")) || gg_str_starts_with(name, GG_STR("__del"));
+    return dunder &&
+           (stores || (gg_str_starts_with(name, GG_STR("__i")) && !gg__is_one_of(name, others, GG_COUNT(others))));
 }
 
 static TSNode value_of(TSNode argument) {
@@ -227,9 +243,11 @@ static bool visit_call(TSNode call, const changes *c) {
     const gg_tree *tree = c->in->tree;
     TSNode function = gg__field(call, "function"), arguments = gg__field(call, "arguments");
     bool method = gg_node_is(function, "attribute");
-    bool in_place = ends_in_underscore(gg__called_name(tree, call)) || gg__is_in_place_by_position(tree, call);
+    bool in_place = ends_in_underscore(gg__called_name(tree, call)) || gg__is_in_place_by_position(tree, call) ||
+                    is_changing_dunder(gg__called_name(tree, call));
     for (uint32_t i = 0; i < gg__child_count(arguments); i++) {
         TSNode argument = gg__child(arguments, i);
+        if (gg_node_is(argument, "dictionary_splat")) in_place = in_place || gg__is_torchs(tree, call); /* `out`? */
         if (!gg_node_is(argument, "keyword_argument")) continue;
         gg_str name = gg__text(tree, gg__field(argument, "name"));
         if (gg_str_is(name, "out") && !c->found(gg__field(argument, "value"), c->data)) return false;
@@ -237,7 +255,7 @@ static bool visit_call(TSNode call, const changes *c) {
     }
     if (!in_place && is_gentle(c, call)) return true;
     TSNode owner = method ? gg__field(function, "object") : function; /* getattr(x, name)(1) */
-    bool named = gg_node_is(function, "identifier") || is_gentle_of_torch(tree, call);
+    bool named = gg_node_is(function, "identifier") || gg__is_torchs(tree, call);
     if (!named && !c->found(owner, c->data)) return false;
     for (uint32_t i = 0; i < gg__child_count(arguments); i++)
         if (!c->found(value_of(gg__child(arguments, i)), c->data)) return false;
@@ -246,7 +264,7 @@ static bool visit_call(TSNode call, const changes *c) {
 
 /* `x[i] = v`, `x.data = v`, and both below a pattern */
 static bool visit_target(TSNode target, const changes *c) {
-    static const char *const own[] = {"data", "grad", "requires_grad"};
+    static const char *const own[] = {"data", "grad", "requires_grad", "real", "imag"};
     if (gg_node_is(target, "subscript")) return c->found(gg__field(target, "value"), c->data);
     if (gg_node_is(target, "attribute"))
         return !gg__is_one_of(gg__text(c->in->tree, gg__field(target, "attribute")), own, GG_COUNT(own)) ||

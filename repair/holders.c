@@ -119,7 +119,12 @@ bool gg__is_consumed(const gg_rule_input *in, TSNode node) {
         node = parent;
         parent = gg__parent(parent);
     }
-    if (gg_node_is(parent, "binary_operator") || gg_node_is(parent, "unary_operator")) return true;
+    if (gg_node_is(parent, "binary_operator")) return true;
+    if (gg_node_is(parent, "unary_operator")) /* `+t` is t */
+        return !gg_str_is(gg__text(tree, gg__field(parent, "operator")), "+");
+    if (gg_node_is(parent, "augmented_assignment")) /* `l += t` puts its rows into a list */
+        return ts_node_eq(gg__field(parent, "right"), node) &&
+               gg__infer(in, gg__field(parent, "left")).sort != GG__UNKNOWN;
     if (gg_node_is(parent, "comparison_operator")) {
         gg_str op = gg__text(tree, ts_node_child(parent, 1));
         return !gg_str_is(op, "is") && !gg_str_is(op, "is not");
