@@ -177,7 +177,8 @@ static gg__meta along(gg__inference *s, const gg__call *call, bool *known) {
             TSNode p = norm ? given[0] : (TSNode){0}, dims = norm ? given[1] : given[0];
             if ((!ts_node_is_null(p) && !gg__is_number(gg__infer_node(s, p))) || ts_node_is_null(dims))
                 return gg__unknown;
-            x.smooth = false;
+            gg__meta degree = norm && !ts_node_is_null(p) ? gg__infer_node(s, p) : gg__constant(GG__SCALAR_INT, 2);
+            x.smooth = x.smooth && norm && degree.constant && degree.value == 2; /* zero at zero, in torch */
             return gg__reduced(s, x, dims, norm ? given[2] : given[1]);
         }
         if (rows[i].kind == ARG || rows[i].kind == LOGSUM) {
