@@ -266,6 +266,23 @@ static void test_a_right_edit_that_did_not_help_is_tried_again_after_progress(vo
     finish(&s);
 }
 
+/* The branch has no rule while one of its values stops the graph. */
+static const char branch_and_mask[] = "import torch\n\n\ndef f(h):\n"
+                                      "    if h.sum() > 0:\n        y = h[h > 1].sum()\n"
+                                      "    else:\n        y = h.sum() * 0\n    return y\n";
+
+static void test_a_rule_that_another_repair_made_apply_is_tried(void **state) {
+    (void)state;
+    session s = start(branch_and_mask, GG_SAFETY_NUMERIC);
+    captured(&s, BREAKS("GB0170|h.sum() > 0", "GB0036|h[h > 1]"));
+    expect(&s, "GG042");
+    accept(&s, BREAKS("GB0170|h.sum() > 0"));
+    expect(&s, "GG002");
+    refuse(&s, "different");
+    expect_done(&s);
+    finish(&s);
+}
+
 static void test_nothing_improves(void **state) {
     (void)state;
     session s = start(two_prints, GG_SAFETY_EFFECTS);
@@ -578,6 +595,7 @@ int main(void) {
         cmocka_unit_test(test_what_a_repair_waived_stays_waived),
         cmocka_unit_test(test_the_first_of_several_sites_is_passed_over_when_refused),
         cmocka_unit_test(test_a_right_edit_that_did_not_help_is_tried_again_after_progress),
+        cmocka_unit_test(test_a_rule_that_another_repair_made_apply_is_tried),
         cmocka_unit_test(test_nothing_improves),
         cmocka_unit_test(test_a_mended_site_uncovers_another),
         cmocka_unit_test(test_a_setting_that_gained_nothing_is_taken_back),
