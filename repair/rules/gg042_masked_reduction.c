@@ -6,17 +6,23 @@
 
 static bool check(const gg_rule_input *in, gg_rule_match *out) {
     gg__reduction r;
-    if (!gg__masked_reduction(in, false, &r)) return false;
-    out->node = r.call;
+    gg__named_masked named;
+    bool alone = gg__masked_reduction(in, false, &r);
+    if (!alone && !gg__masked_name_uses(in, false, &named)) return false;
+    out->node = alone ? r.call : named.statements[0];
     return true;
 }
 
 static int edit(const gg_rule_input *in, const gg_rule_match *match, gg_arena *arena, gg_edits *out, gg_error *err) {
     gg__reduction r;
+    gg__named_masked named;
     (void)match;
-    if (!gg__masked_reduction(in, false, &r))
+    if (gg__masked_reduction(in, false, &r))
+        gg__edit_masked_reduction(&r, arena, out);
+    else if (gg__masked_name_uses(in, false, &named))
+        gg__edit_named_masked(&named, arena, out);
+    else
         return gg_fail(err, GG_ENOMATCH, "the elements are not proven to be treated alike");
-    gg__edit_masked_reduction(&r, arena, out);
     return 0;
 }
 
