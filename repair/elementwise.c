@@ -101,8 +101,10 @@ static bool is_of_rows(const gg__masked *e, TSNode node, gg__item *out) {
     TSNode pair = pair_of(e->in->tree, node), inner;
     int32_t dim;
     gg__item row;
+    TSNode named;
     if (!reduces_rows(e, ts_node_is_null(pair) ? node : pair, !ts_node_is_null(pair), &inner, &dim) ||
-        !gg__masked_item(e->in, inner, &row))
+        (!gg__masked_item(e->in, inner, &row) &&
+         !(e->names && gg__masked_name(e->in, inner, &named) && gg__masked_item(e->in, named, &row))))
         return false;
     gg__meta x = row.of;
     int32_t behind = x.rank - row.by.rank, at = dim < 0 ? x.rank + dim : dim;

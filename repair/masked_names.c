@@ -126,14 +126,6 @@ typedef struct search {
     bool exact;
 } search;
 
-static bool add_name(gg__named_masked *n, TSNode statement) {
-    for (uint32_t i = 0; i < n->name_count; i++)
-        if (ts_node_eq(n->statements[i], statement)) return true;
-    if (n->name_count == GG__MAX_NAMES) return false;
-    n->statements[n->name_count++] = statement;
-    return true;
-}
-
 static bool add_reduction(gg__named_masked *n, const gg__reduction *r) {
     for (uint32_t i = 0; i < n->count; i++)
         if (ts_node_eq(n->reductions[i].call, r->call)) return true;
@@ -150,6 +142,78 @@ static bool add_size(gg__named_masked *n, const gg__sized *size) {
     return true;
 }
 
+/* What is known of a name behind the statement: a tensor of some elements. */
+static bool learn(gg__named_masked *n, TSNode statement) {
+    const gg_rule_input *in = n->in;
+    TSNode assignment = gg__child(statement, 0), left = gg__field(assignment, "left");
+    gg__masked e = {.in = in, .names = true, .rounded = true};
+    size_t at = 0, row = n->name_count;
+    if (!gg__is_elementwise(&e, gg__field(assignment, "right"))) return false;
+    while (at < n->record.fact_count && !gg_str_equal(n->facts[at].name, gg__text(in->tree, left))) at++;
+    if (at == GG__MAX_NAMED_FACTS) return false;
+    int32_t rank = e.item.of.rank - e.item.by.rank + 1;
+    n->shapes[row][0] = -1;
+    for (int32_t i = 1; i < rank; i++) n->shapes[row][i] = e.item.of.shape[e.item.by.rank + i - 1];
+    n->facts[at] = (gg_fact){.name = gg__text(in->tree, left),
+                             .kind = GG_VALUE_TENSOR,
+                             .dtype = e.dtype,
+                             .device = e.item.of.device,
+                             .shape = n->shapes[row],
+                             .rank = rank};
+    if (at == n->record.fact_count) n->record.fact_count++;
+    return true;
+}
+
+static bool add_name(gg__named_masked *n, TSNode statement) {
+    for (uint32_t i = 0; i < n->name_count; i++)
+        if (ts_node_eq(n->statements[i], statement)) return true;
+    if (n->name_count == GG__MAX_NAMES || !learn(n, statement)) return false;
+    n->statements[n->name_count++] = statement;
+    return true;
+}
+
+static bool begin(gg__named_masked *n, const gg_rule_input *in) {
+    const gg_break *record = in->site->first;
+    *n = (gg__named_masked){.in = in, .exact = true};
+    if (record == NULL || record->fact_count > GG__MAX_NAMED_FACTS) return false;
+    for (size_t i = 0; i < record->fact_count; i++) n->facts[i] = record->facts[i];
+    n->record = *record;
+    n->record.facts = n->facts;
+    n->site = *in->site;
+    n->site.first = &n->record;
+    n->known = *in;
+    n->known.site = &n->site;
+    return true;
+}
+
+static bool is_name_of(const gg__named_masked *n, TSNode statement) {
+    for (uint32_t i = 0; i < n->name_count; i++)
+        if (ts_node_eq(n->statements[i], statement)) return true;
+    return false;
+}
+
+/* In the condition of an if statement that nothing but such names stands in front of? */
+static bool asks_in_a_branch(gg__named_masked *n, TSNode asked) {
+    TSNode branch = gg__statement(asked), at = branch;
+    if (!gg_node_is(branch, "if_statement") || !gg__covers(gg__field(branch, "condition"), gg_node_span(asked)))
+        return false;
+    if (!ts_node_is_null(n->branch) && !ts_node_eq(n->branch, branch)) return false;
+    do { /* that they are such names is asked when all are known */
+        at = ts_node_prev_named_sibling(at);
+    } while (gg_node_is(gg__child(at, 0), "assignment") && !ts_node_eq(at, n->statements[0]));
+    if (!ts_node_eq(at, n->statements[0])) return false;
+    n->branch = branch;
+    return true;
+}
+
+static bool only_names_are_in_front(const gg__named_masked *n) {
+    for (TSNode at = ts_node_prev_named_sibling(n->branch); !ts_node_is_null(at); at = ts_node_prev_named_sibling(at)) {
+        if (!is_name_of(n, at)) return false;
+        if (ts_node_eq(at, n->statements[0])) return true;
+    }
+    return false;
+}
+
 /* `sel.numel()`, `len(sel)`, `sel.shape[0]` */
 static bool asks_its_size(const search *s, TSNode use) {
     gg__sized size;
@@ -158,7 +222,8 @@ static bool asks_its_size(const search *s, TSNode use) {
         at = gg__parent(at);
         if (gg_node_is(at, "argument_list")) at = gg__parent(at);
         if (!gg__is_size(s->n->in, at, &size)) continue;
-        return gg__take_size(s->n->in, &size, NULL, NULL, NULL) && add_size(s->n, &size);
+        bool taken = asks_in_a_branch(s->n, at) || gg__take_size(&s->n->known, &size, NULL, NULL, NULL);
+        return taken && add_size(s->n, &size);
     }
     return false;
 }
@@ -200,6 +265,29 @@ static bool reads_what_was_seen(TSNode node, void *data) {
     return gg__visit(s.block, is_not_bound_behind, &s) || gg__masked_name(n->in, node, &value);
 }
 
+/* … or are names that nothing was known of. */
+static bool binds_what_was_unknown(TSNode node, void *data) {
+    const gg__named_masked *n = data;
+    const gg_tree *tree = n->in->tree;
+    if (!is_variable(node) || !gg__is_binding(node)) return true;
+    for (size_t i = 0; i < n->in->site->first->fact_count; i++)
+        if (gg_str_equal(n->in->site->first->facts[i].name, gg__text(tree, node)))
+            return is_name_of(n, gg__statement(node));
+    return true;
+}
+
+/* Is what was known when the first name was bound still so where the size is asked for? */
+static bool facts_hold_at(gg__named_masked *n, TSNode asked) {
+    TSNode block = gg__parent(n->statements[0]), statement = gg__statement(asked);
+    bool direct = ts_node_eq(gg__parent(statement), block);
+    for (TSNode at = ts_node_next_named_sibling(n->statements[0]); !ts_node_is_null(at);
+         at = ts_node_next_named_sibling(at)) {
+        if (direct && ts_node_eq(at, statement)) return true;
+        if (!gg__visit(at, binds_what_was_unknown, n)) return false;
+    }
+    return !direct;
+}
+
 typedef struct coverage {
     const gg__named_masked *n;
     TSNode statement;
@@ -233,13 +321,12 @@ bool gg__masked_name_uses(const gg_rule_input *in, bool exact, gg__named_masked 
     TSNode statement = gg__statement(gg_node_at(in->tree, in->span)), assignment = gg__child(statement, 0);
     TSNode left = gg__field(assignment, "left"), function = gg__function(statement);
     gg__masked e = {.in = in, .names = true, .rounded = true};
-    *out = (gg__named_masked){.in = in, .exact = true};
-    if (!gg_str_is(in->site->id, "GB0036") || !gg_node_is(statement, "expression_statement") ||
+    if (!begin(out, in) || !gg_str_is(in->site->id, "GB0036") || !gg_node_is(statement, "expression_statement") ||
         !gg_node_is(assignment, "assignment") || !gg_node_is(left, "identifier") ||
         !gg_node_is(function, "function_definition") || !gg__is_elementwise(&e, gg__field(assignment, "right")) ||
         gg__has_comment(in->tree, gg_node_span(statement)) || !gg__can_name(in->tree, statement, "torch"))
         return false;
-    add_name(out, statement);
+    if (!add_name(out, statement)) return false;
     for (uint32_t i = 0; i < out->name_count; i++) {
         search s = {out, out->statements[i], exact};
         if (!gg__visit(function, on_use, &s)) return false;
@@ -248,13 +335,28 @@ bool gg__masked_name_uses(const gg_rule_input *in, bool exact, gg__named_masked 
     for (uint32_t i = 0; i < out->count; i++)
         if (!gg__visit(out->reductions[i].call, reads_what_was_seen, out)) return false;
     for (uint32_t i = 0; i < out->size_count; i++)
-        if (!gg__visit(gg__statement(out->sizes[i].asked), reads_what_was_seen, out)) return false;
+        if (!gg__covers(gg__field(out->branch, "condition"), gg_node_span(out->sizes[i].asked)) &&
+            !facts_hold_at(out, out->sizes[i].asked))
+            return false;
     for (uint32_t i = 0; i < out->count; i++) gg__visit(out->reductions[i].call, take_other, out);
-    return true;
+    return ts_node_is_null(out->branch) || only_names_are_in_front(out);
 }
 
-void gg__edit_named_masked(const gg__named_masked *n, gg_arena *arena, gg_edits *out) {
-    for (uint32_t i = 0; i < n->count; i++) gg__edit_masked_reduction(&n->reductions[i], arena, out);
-    for (uint32_t i = 0; i < n->size_count; i++) gg__edit_size(n->in, &n->sizes[i], arena, out);
-    for (uint32_t i = 0; i < n->name_count; i++) gg__delete_statement(n->in->tree, n->statements[i], out);
+bool gg__edit_named_masked(const gg__named_masked *n, gg_arena *arena, gg_edits *out) {
+    gg_edits all = {0}, *edits = ts_node_is_null(n->branch) ? out : &all;
+    for (uint32_t i = 0; i < n->count; i++) gg__edit_masked_reduction(&n->reductions[i], arena, edits);
+    for (uint32_t i = 0; i < n->size_count; i++) {
+        const gg__sized *size = &n->sizes[i];
+        if (!gg__covers(gg__field(n->branch, "condition"), gg_node_span(size->asked))) {
+            gg__edit_size(&n->known, size, arena, edits);
+            continue;
+        }
+        gg_str torch = gg__require_module(n->in->tree, size->asked, "torch", arena, edits);
+        gg_edits_add(edits, gg_node_span(size->asked), gg__size_text(n->in, size, torch, arena));
+    }
+    for (uint32_t i = 0; i < n->name_count; i++) gg__delete_statement(n->in->tree, n->statements[i], edits);
+    if (edits == out) return true;
+    bool selects = gg__then_select(n->in, &all, gg__field(n->branch, "condition"), arena, out);
+    gg_edits_clear(&all);
+    return selects;
 }

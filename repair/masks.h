@@ -108,8 +108,13 @@ bool gg__masked_reduction(const gg_rule_input *in, bool exact, gg__reduction *ou
 bool gg__masked_reduction_around(const gg_rule_input *in, TSNode from, bool exact, gg__reduction *out);
 void gg__edit_masked_reduction(const gg__reduction *r, gg_arena *arena, gg_edits *out);
 
+/* Says why none of these rules is made for what the site chooses (masked_why.c).  False. */
+bool gg__masked_why(const gg_rule_input *in);
+/* … or for what counts or finds elements there. */
+bool gg__sized_why(const gg_rule_input *in);
+
 /* ---- names (masked_names.c) ------------------------------------------------------------------------------------------------- */
-enum { GG__MAX_NAMED = 8, GG__MAX_NAMES = 4 };
+enum { GG__MAX_NAMED = 8, GG__MAX_NAMES = 4, GG__MAX_NAMED_FACTS = 96 };
 
 typedef struct gg__named_masked { /* `sel = x[m]`, and all that reads `sel` */
     const gg_rule_input *in;
@@ -118,12 +123,23 @@ typedef struct gg__named_masked { /* `sel = x[m]`, and all that reads `sel` */
     gg__reduction reductions[GG__MAX_NAMED];
     gg__sized sizes[GG__MAX_NAMED];
     uint32_t name_count, count, size_count;
+    TSNode branch;       /* `if len(sel) > 0:` behind it, which asks for a size; null: none does */
+    gg_rule_input known; /* with what is known of the names */
+    gg_site site;
+    gg_break record;
+    gg_fact facts[GG__MAX_NAMED_FACTS];
+    int64_t shapes[GG__MAX_NAMES][GG__MAX_RANK];
 } gg__named_masked;
 
 /* Does the name stand there for the expression that it was given, which would still give the same? */
 bool gg__masked_name(const gg_rule_input *in, TSNode use, TSNode *out_value);
-/* Is such a name bound at the site, and reduced by all that reads it? */
+/* Is such a name bound at the site, and reduced by all that reads it?  Points into itself. */
 bool gg__masked_name_uses(const gg_rule_input *in, bool exact, gg__named_masked *out);
-void gg__edit_named_masked(const gg__named_masked *n, gg_arena *arena, gg_edits *out);
+/* False where no selection was found for the branch. */
+bool gg__edit_named_masked(const gg__named_masked *n, gg_arena *arena, gg_edits *out);
+
+/* then.c: the edits, and behind them a rule that selects instead of branching on `condition`, as one edit of what they change together.  False when no
+ * such rule applies. */
+bool gg__then_select(const gg_rule_input *in, gg_edits *first, TSNode condition, gg_arena *arena, gg_edits *out);
 
 #endif

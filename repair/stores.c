@@ -1,4 +1,5 @@
 /* Stores under a boolean mask, and the indices that stand for one.  See masks.h. */
+#include "repair/hindrance.h"
 #include "repair/masks.h"
 
 bool gg__masked_store(const gg_rule_input *in, TSNode statement, gg__store *s) {
@@ -20,7 +21,10 @@ bool gg__masked_store(const gg_rule_input *in, TSNode statement, gg__store *s) {
         s->op = gg_str_slice(op, 0, op.len - 1);
         return !gg_str_is(s->op, "**") && gg__is_elementwise_with(&s->e, s->op, s->right);
     }
-    return gg__is_elementwise(&s->e, s->right) && gg_str_equal(s->e.dtype, target.dtype);
+    if (!gg__is_elementwise(&s->e, s->right))
+        return gg__hinder(in, s->right, "is not made of elements under that mask alone, each treated alike");
+    return gg_str_equal(s->e.dtype, target.dtype) ||
+           gg__hinder(in, s->right, "has another dtype than what it is stored into");
 }
 
 void gg__edit_masked_store(const gg__store *s, gg_str torch, gg_arena *arena, gg_edits *out) {

@@ -15,7 +15,7 @@ static bool find(const gg_rule_input *in, gg__sized *out) {
 
 static bool check(const gg_rule_input *in, gg_rule_match *out) {
     gg__sized s;
-    if (!find(in, &s)) return false;
+    if (!find(in, &s)) return gg__sized_why(in);
     out->node = s.asked;
     return gg__take_size(in, &s, NULL, NULL, NULL);
 }
