@@ -321,22 +321,8 @@ static bool is_no_name_of_items(TSNode node, void *data) {
     return !gg__is_name_of_items(data, node, &named);
 }
 
-static value look(gg__masked *e, TSNode node) {
-    gg__item item;
-    TSNode named;
-    node = gg__strip_parentheses(node);
-    if (gg__item_of(e, node, &item)) return of_item(e, &item);
-    if (gg__is_name_of_items(e, node, &named)) return look(e, named);
-    gg__meta m = gg__infer(e->in, node);
-    if (m.sort == GG__TENSOR && (m.rank > 0 || m.vague)) return nothing;
-    if (m.sort != GG__UNKNOWN && !gg__visit(node, is_no_name_of_items, e)) return nothing;
-    if (m.sort == GG__TENSOR) {
-        e->alone = true;
-        return (value){.kind = ALONE, .dtype = m.dtype, .affine = true, .one = NAN};
-    }
-    if (m.sort != GG__UNKNOWN)
-        return (value){
-            .kind = NUMBER, .sort = m.sort, .affine = true, .one = m.seen ? m.value : NAN, .sure = m.constant};
+/* What an operation makes of its operands. */
+static value of_parts(gg__masked *e, TSNode node) {
     if (gg_node_is(node, "binary_operator")) {
         TSNode left = gg__field(node, "left"), right = gg__field(node, "right");
         gg_str op = gg__text(e->in->tree, gg__field(node, "operator"));
@@ -351,6 +337,26 @@ static value look(gg__masked *e, TSNode node) {
     }
     if (gg_node_is(node, "comparison_operator")) return comparison(e, node);
     return gg_node_is(node, "call") ? call(e, node) : nothing;
+}
+
+static value look(gg__masked *e, TSNode node) {
+    gg__item item;
+    TSNode named;
+    node = gg__strip_parentheses(node);
+    if (gg__item_of(e, node, &item)) return of_item(e, &item);
+    if (gg__is_name_of_items(e, node, &named)) return look(e, named);
+    gg__meta m = gg__infer(e->in, node);
+    bool named_inside = m.sort != GG__UNKNOWN && !gg__visit(node, is_no_name_of_items, e), whole = m.sort == GG__TENSOR;
+    if (whole && m.rank > 0 && named_inside) return of_parts(e, node); /* what is known is of the name before */
+    if (named_inside || (whole && (m.rank > 0 || m.vague))) return nothing;
+    if (m.sort == GG__TENSOR) {
+        e->alone = true;
+        return (value){.kind = ALONE, .dtype = m.dtype, .affine = true, .one = NAN};
+    }
+    if (m.sort != GG__UNKNOWN)
+        return (value){
+            .kind = NUMBER, .sort = m.sort, .affine = true, .one = m.seen ? m.value : NAN, .sure = m.constant};
+    return of_parts(e, node);
 }
 
 static bool keep(gg__masked *e, value v) {
