@@ -10,6 +10,7 @@ typedef struct early {
     TSNode node, value, last; /* the if statement, what it returns, the last return */
     gg__test test;
     gg_str first, second; /* texts of both values */
+    gg_str chosen;        /* the name of the condition */
 } early;
 
 static TSNode next_statement(TSNode statement) {
@@ -83,6 +84,13 @@ static bool look(gg__select *s, early *e, gg__arm *arm) {
     if (ts_node_is_null(at) || arm->count == 0) return false; /* two returns are GG002's */
     e->last = gg__child(at, 0);
     gg__meta b = gg__infer_in(s, arm, e->last);
+    e->chosen = gg__new_name(s, "chosen");
+    if (!gg__selectable(s, b)) { /* the divisors are one where the early value is returned */
+        s->divides_safely = true;
+        s->taken = (gg__test){.text = e->chosen, .negated = !e->test.negated};
+        b = gg__infer_in(s, arm, e->last);
+        if (!gg__divisors_are_smooth(s, arm, e->last)) return false;
+    }
     if (!a.fresh && gg__alias_shows(s->in, e->node, e->value, GG_STR_NULL)) return false;
     if (!b.fresh && gg__alias_shows(s->in, at, e->last, GG_STR_NULL)) return false;
     if (!a.fresh && !b.fresh && gg__may_be_one(s->in, at, e->value, e->last)) return false;
@@ -104,7 +112,7 @@ static bool build(const gg_rule_input *in, gg_arena *arena, TSNode *out_node, gg
     bool done = look(&s, &e, arm);
     *out_node = e.node;
     if (done && out) {
-        gg_str chosen = gg__new_name(&s, "chosen"), kept = gg__new_name(&s, "early");
+        gg_str chosen = e.chosen, kept = gg__new_name(&s, "early");
         gg_edits_add(out, gg_node_span(e.node),
                      gg_arena_printf(arena, "%.*s = %.*s%.*s%.*s%.*s = %.*s", GG_STR_ARG(chosen),
                                      GG_STR_ARG(e.test.text), GG_STR_ARG(s.newline), GG_STR_ARG(s.indent),

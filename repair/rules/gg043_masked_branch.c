@@ -4,6 +4,7 @@
  *
  * DESIGN  A store counts as a change of the tensor also where it stores nothing, and autograd raises when what it kept was changed.  So the tensor
  * must be one that nobody can have kept. */
+#include "repair/infer.h"
 #include "repair/masks.h"
 
 /* The mask that the condition asks about: `m.any()`, `torch.any(m)`, `m.sum() > 0`; null when it is another condition. */
@@ -117,6 +118,20 @@ static bool is_masked_store(const gg_rule_input *in, TSNode branch, TSNode assig
            is_forgotten(in->tree, branch, gg__text(in->tree, e.item.base));
 }
 
+/* `t.copy_(torch.where(m, t * 2, t))`, as GG040 writes it */
+static bool is_selected_store(const gg_rule_input *in, TSNode branch, TSNode call, TSNode mask) {
+    const gg_tree *tree = in->tree;
+    TSNode function = gg__field(call, "function"), x = gg__field(function, "object");
+    TSNode chosen = gg__child(gg__field(call, "arguments"), 0), arguments = gg__field(chosen, "arguments");
+    gg__meta value = gg__infer(in, chosen), target = gg__infer(in, x);
+    return gg_node_is(call, "call") && gg_str_is(gg__text(tree, gg__field(function, "attribute")), "copy_") &&
+           gg__child_count(gg__field(call, "arguments")) == 1 && gg_node_is(x, "identifier") &&
+           gg__refers_to(tree, gg__field(chosen, "function"), "torch.where") && gg__child_count(arguments) == 3 &&
+           same_text(tree, gg__child(arguments, 0), mask) && same_text(tree, gg__child(arguments, 2), x) &&
+           value.sort == GG__TENSOR && gg_str_equal(value.dtype, target.dtype) && !value.vague &&
+           gg__same_shape(value, target) && is_forgotten(tree, branch, gg__text(tree, x));
+}
+
 /* `t = t.masked_fill(m, 0.0)`, `t.masked_fill_(m, 0.0)` */
 static bool is_fill(const gg_rule_input *in, TSNode branch, TSNode expression, TSNode mask) {
     bool assigned = gg_node_is(expression, "assignment");
@@ -156,7 +171,8 @@ static bool check(const gg_rule_input *in, gg_rule_match *out) {
         TSNode statement = gg__child(body, i), expression = gg__child(statement, 0);
         if (gg_node_is(statement, "comment")) continue;
         if (!gg_node_is(statement, "expression_statement") ||
-            (!is_masked_store(in, branch, expression, mask) && !is_fill(in, branch, expression, mask)))
+            (!is_masked_store(in, branch, expression, mask) && !is_fill(in, branch, expression, mask) &&
+             !is_selected_store(in, branch, expression, mask)))
             return false;
     }
     return gg__child_count(body) > 0;
