@@ -9,6 +9,7 @@ typedef struct gg__inference {
     uint32_t depth;      /* of the expression: what is nested deeper than a limit is unknown */
     bool divides_safely; /* divisors are other than zero where the quotient is not wanted */
     bool loose;          /* see gg__infer_loosely */
+    bool in_place;       /* see gg__infer_in_place */
 } gg__inference;
 
 extern const gg__meta gg__unknown;
@@ -17,6 +18,8 @@ gg__meta gg__infer_node(gg__inference *s, TSNode node);
 gg__meta gg__infer_dividing(const gg_rule_input *in, TSNode node); /* gg__infer where the edit sees to divisors */
 /* … where operations may fail, since the edit leaves them as they are: only what they give is asked.  Sizes may be GG__FITTING. */
 gg__meta gg__infer_loosely(const gg_rule_input *in, TSNode node);
+/* What a chain of methods in place would give as a new tensor: `x.mul_(2).add_(1)` as x.mul(2).add(1). */
+gg__meta gg__infer_in_place(const gg_rule_input *in, TSNode node);
 enum { GG__FITTING = -2 }; /* a size that nobody knows, and that fits what it meets */
 gg__meta gg__any_number(gg__sort sort);
 gg__meta gg__seen(gg__sort sort, double value);     /* a number of this value when the capture was made */
