@@ -325,11 +325,22 @@ static void keep_test(gg__select *s, gg__test *test) {
     test->text = name;
 }
 
+/* A name, an attribute, a part of one: memory that others may change; but for the names that conditions were given here. */
+static bool is_stored_name(gg_str text) {
+    return gg_str_find(text, GG_STR("("), 0) == SIZE_MAX && gg_str_find(text, GG_STR(" "), 0) == SIZE_MAX;
+}
+
 /* What both arms did becomes a part of the arm around them.  The condition is asked in front of what stores. */
 static bool join(gg__select *s, gg__test *test, bool several, const gg__events *yes, const gg__events *no) {
     bool stored = gg__count_woven(yes, no) > 0;
     gg__events *behind = gg__new_events(s);
     gg__flush(s, behind);
+    bool changes = (gg__stores_truth(yes) || gg__stores_truth(no)) && is_stored_name(test->text);
+    if (several && changes) { /* `self.ready`, which a store changes */
+        gg_str name = gg__new_name(s, "chosen");
+        gg__select_line(s, name, gg_arena_printf(s->arena, "%.*s.clone()", GG_STR_ARG(test->text)));
+        test->text = name;
+    }
     if (stored && several) keep_test(s, test);
     gg__flush(s, s->events);
     if (!gg__weave(s, *test, yes, no, s->events)) return false;

@@ -153,6 +153,7 @@ typedef struct gg__event { /* lines, or a store */
     gg_str place, value; /* of a store */
     gg__meta meta;       /* of its value; a number's sort where it is one of Python's */
     bool assigned;       /* `place = value`; else place.copy_(value) */
+    bool truth;          /* the place is of bools: a condition may be its memory */
     bool bound;          /* … and the place is an attribute */
     bool both;           /* … of which no old value is known where the other arm does not bind it */
 } gg__event;
@@ -171,6 +172,7 @@ gg__events *gg__new_events(gg__select *s);
 void gg__flush(gg__select *s, gg__events *to); /* the lines that were written so far */
 void gg__append_events(gg__events *to, const gg__events *more);
 size_t gg__count_woven(const gg__events *yes, const gg__events *no); /* stores */
+bool gg__stores_truth(const gg__events *in);
 bool gg__weave(gg__select *s, gg__test test, const gg__events *yes, const gg__events *no, gg__events *out);
 bool gg__write_events(gg__select *s, const gg__events *events); /* as lines; false when there are too many */
 

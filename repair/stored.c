@@ -52,6 +52,12 @@ static size_t find_place(const gg__events *in, size_t from, gg_str place) {
     return from;
 }
 
+bool gg__stores_truth(const gg__events *in) {
+    for (size_t i = 0; i < in->count; i++)
+        if (in->items[i].truth) return true;
+    return false;
+}
+
 size_t gg__count_woven(const gg__events *yes, const gg__events *no) {
     size_t count = yes->stores + no->stores, at = 0;
     for (size_t i = 0; i < yes->count; i++) {
@@ -201,6 +207,40 @@ static bool is_plain_chain(const search *x) {
     return true;
 }
 
+/* `t.mul_(0.9).add_(x, alpha=0.1)`: methods whose arguments are numbers and tensors that the place's dtype and shape stay with. */
+static gg__meta simple_chain(const search *x, TSNode at) {
+    static const char *const methods[] = {"add_", "sub_", "mul_", "lerp_", "clamp_", "clamp_min_", "clamp_max_"};
+    const gg_tree *tree = x->s->in->tree;
+    if (!is_in_place(tree, at)) return x->store->of;
+    TSNode function = gg__field(at, "function"), arguments = gg__field(at, "arguments");
+    gg_str name = gg__text(tree, gg__field(function, "attribute"));
+    gg__meta out = simple_chain(x, gg__field(function, "object")), unknown = {.sort = GG__UNKNOWN};
+    bool lerps = gg_str_is(name, "lerp_"), clamps = gg_str_starts_with(name, GG_STR("clamp"));
+    bool scales = lerps || gg_str_is(name, "mul_");
+    if (out.sort != GG__TENSOR || !gg__is_one_of(name, methods, GG_COUNT(methods)) || !gg__child_count(arguments) ||
+        gg__is_bool(out.dtype) || (lerps && !gg__is_floating(out.dtype)))
+        return unknown;
+    for (uint32_t i = 0; i < gg__child_count(arguments); i++) {
+        TSNode argument = gg__child(arguments, i);
+        gg_str keyword = gg__text(tree, gg__field(argument, "name"));
+        bool named = gg_node_is(argument, "keyword_argument");
+        if (named) argument = gg__field(argument, "value");
+        gg__meta m = gg__infer_in(x->s, x->arm, argument);
+        bool number = gg__is_number(m) && gg__holds(out.dtype, m);
+        bool fine = named ? gg_str_is(keyword, "alpha") || gg_str_is(keyword, "min") || gg_str_is(keyword, "max")
+                          : number || m.sort == GG__TENSOR;
+        bool alike = m.sort == GG__TENSOR && !m.vague && gg_str_equal(m.dtype, out.dtype) &&
+                     (m.rank == 0 || gg__same_shape(m, out));
+        if (!fine || (!number && (named || !alike))) return unknown;
+        if (number) continue;
+        out.smooth = out.smooth && m.smooth;
+        out.linear = out.linear && m.linear && !(scales && (!lerps || i > 0));
+    }
+    out.linear = out.linear && !clamps;
+    out.fresh = true;
+    return out;
+}
+
 static bool read_value(gg__select *s, gg__arm *arm, store *out) {
     gg__event *e = &out->event;
     if (out->kind == CHAIN) {
@@ -210,6 +250,7 @@ static bool read_value(gg__select *s, gg__arm *arm, store *out) {
         e->meta = gg__infer_in(s, arm, out->expression);
         e->value = gg__text_in(s, arm, out->expression);
         s->in_place = false;
+        if (e->meta.sort == GG__UNKNOWN) e->meta = simple_chain(&x, out->expression);
         return e->meta.fresh || gg__hinder(s->in, out->expression, "not known, or not proven to be harmless");
     }
     if (ts_node_is_null(out->value)) {
@@ -235,6 +276,23 @@ static bool cannot_grow(TSNode node, void *data) {
     gg_str text = gg__text(x->s->in->tree, node), base = gg__text(x->s->in->tree, x->store->base);
     gg__meta m = gg__infer_in(x->s, x->arm, node);
     return m.sort != GG__TENSOR || m.rank == 0 || gg_str_equal(text, base);
+}
+
+/* Nothing that has dimensions. */
+static bool is_small(TSNode node, void *data) {
+    const search *x = data;
+    gg__meta m = gg__infer_in(x->s, x->arm, node);
+    bool named = gg_node_is(node, "identifier") || gg_node_is(node, "attribute") || gg_node_is(node, "subscript");
+    return !named || m.sort != GG__TENSOR || m.rank == 0;
+}
+
+/* Does it have the place's own sizes, whatever they are: changed by numbers? */
+static bool stays_in_size(const search *x) {
+    if (x->store->kind == AUGMENT) return gg__visit(x->store->value, is_small, (void *)x);
+    for (TSNode at = x->store->expression; is_in_place(x->s->in->tree, at);
+         at = gg__field(gg__field(at, "function"), "object"))
+        if (!gg__visit(gg__field(at, "arguments"), is_small, (void *)x)) return false;
+    return x->store->kind == CHAIN;
 }
 
 /* `t[1:] = t[:-1]`: a store in parts would read what it has written.  Of single elements, that is none. */
@@ -265,18 +323,24 @@ static bool fits(gg__select *s, gg__arm *arm, const store *x) {
         return (gg__holds(of.dtype, m) && (!narrow || m.constant)) ||
                gg__hinder(s->in, node, "not known to be a number that the tensor can hold");
     }
-    if (!gg_str_equal(m.dtype, of.dtype) || m.vague || of.vague || (m.rank && !gg__same_shape(m, of)) ||
+    bool changed = x->kind == AUGMENT || x->kind == CHAIN;
+    bool alone = m.rank == of.rank && stays_in_size(&grown);
+    if (!gg_str_equal(m.dtype, of.dtype) || m.vague || of.vague || (m.rank && !alone && !gg__same_shape(m, of)) ||
         (m.device.len && of.device.len && !gg_str_equal(m.device, of.device)))
         return gg__hinder_unlike(s->in, s->statement, x->event.place, of, m);
     if (overlaps(x, s->in->tree)) return gg__hinder(s->in, node, "may share memory with what it is stored to");
-    bool may_grow = x->kind == AUGMENT || x->kind == CHAIN || m.rank > 0;
-    if (may_grow && (s->unseen || gg__sizes_may_differ(s->in, s->statement, of)) &&
+    if ((changed || m.rank > 0) && !alone && (s->unseen || gg__sizes_may_differ(s->in, s->statement, of)) &&
         !gg__visit(node, cannot_grow, &grown))
         return gg__hinder(s->in, node, "may have other sizes on the other way with other inputs");
     return true;
 }
 
 /* ---- where it is stored ------------------------------------------------------------------------------------------------------------- */
+
+/* `self.t = v` */
+static bool binds(const store *x) {
+    return x->kind == ASSIGN && gg_node_is(x->place, "attribute");
+}
 
 static bool is_elsewhere(TSNode node, void *data) {
     const search *x = data;
@@ -294,13 +358,18 @@ static bool read_place(gg__select *s, gg__arm *arm, store *x) {
     x->of = gg__infer_in(s, arm, x->detached ? object : x->place);
     x->event.place = gg__text_in(s, arm, x->place);
     x->event.assigned = gg_node_is(x->place, "subscript") && (x->kind == ASSIGN || x->kind == AUGMENT);
-    search at = {s, arm, x};
+    x->event.truth = gg__is_bool(x->of.dtype);
     if (!gg_node_is(x->base, "identifier") && !gg_node_is(x->base, "attribute"))
         return gg__hinder(s->in, x->place, "is stored to, and is no name");
-    if (x->of.sort != GG__TENSOR) return gg__hinder(s->in, x->place, "is stored to, and not known to be a tensor");
-    if (s->draws || s->on_cpu || !gg__visit(s->statement, is_elsewhere, &at))
-        return gg__hinder(s->in, x->place, "may be on another device than what decides");
-    return true;
+    return x->of.sort == GG__TENSOR || binds(x) ||
+           gg__hinder(s->in, x->place, "is stored to, and not known to be a tensor");
+}
+
+static bool is_on_one_device(gg__select *s, gg__arm *arm, store *x) {
+    search at = {s, arm, x};
+    if (x->of.sort != GG__TENSOR) x->of.device = x->event.meta.device;
+    return (!s->draws && !s->on_cpu && gg__visit(s->statement, is_elsewhere, &at)) ||
+           gg__hinder(s->in, x->place, "may be on another device than what decides");
 }
 
 /* A tensor that the arm itself has made: whatever is done to it in place, it is selected later. */
@@ -315,10 +384,10 @@ static bool store_in_own(gg__select *s, gg__arm *arm, store *x, gg__binding *own
     gg_buf_append(&s->lines, text);
     gg_buf_append(&s->lines, s->newline);
     gg_buf_append(&s->lines, s->indent);
+    s->stored = true;
     return true;
 }
 
-/* `self.t = v` */
 static bool bind_attribute(gg__select *s, gg__arm *arm, store *x) {
     gg__meta m = x->event.meta;
     if (!m.fresh || !gg__selectable(s, m)) return gg__unselectable(s, arm, x->value);
@@ -355,9 +424,10 @@ bool gg__store_in(gg__select *s, gg__arm *arm, TSNode statement) {
         if (gg__is_appended(arm->items[i].name) || gg__is_returned(arm->items[i].name)) return false;
         gg__settle(s, &arm->items[i], arm->suffix);
     }
-    if (!read_form(s->in->tree, statement, &x) || !read_place(s, arm, &x) || !read_value(s, arm, &x)) return false;
-    bool binds = x.kind == ASSIGN && gg_node_is(x.place, "attribute");
-    if (!binds && !fits(s, arm, &x)) return false;
+    if (!read_form(s->in->tree, statement, &x) || !read_place(s, arm, &x) || !read_value(s, arm, &x) ||
+        !is_on_one_device(s, arm, &x))
+        return false;
+    if (!binds(&x) && !fits(s, arm, &x)) return false;
     gg_str name = gg__text(s->in->tree, x.base);
     gg__binding *own = gg_node_is(x.base, "identifier") ? gg__arm_find(arm, name) : NULL;
     if (own) {
@@ -366,7 +436,7 @@ bool gg__store_in(gg__select *s, gg__arm *arm, TSNode statement) {
         if (old && gg_str_equal(old->text, own->text)) return false; /* of an arm around this one */
         return store_in_own(s, arm, &x, own, statement);
     }
-    if (binds ? !bind_attribute(s, arm, &x) : !may_store(s, arm, &x, statement)) return false;
+    if (binds(&x) ? !bind_attribute(s, arm, &x) : !may_store(s, arm, &x, statement)) return false;
     gg__flush(s, s->events);
     push(s->events, x.event);
     s->stored = true;
