@@ -208,6 +208,7 @@ gg__call gg__read_call(gg__inference *s, TSNode node) {
     else if (is_name(object) && gg_str_equal(text, gg__module_alias(s->in->tree, node, "torch.nn.functional")))
         call.form = GG__FUNCTIONAL;
     call.from = call.form == GG__METHOD ? 0 : 1;
+    if (s->in_place && call.form == GG__METHOD && gg_str_ends_with(call.name, GG_STR("_"))) call.name.len--;
     return call;
 }
 

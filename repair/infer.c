@@ -218,6 +218,11 @@ gg__meta gg__infer_drawn(const gg_rule_input *in, TSNode node) {
     return gg__infer_node(&s, node);
 }
 
+gg__meta gg__infer_in_place(const gg_rule_input *in, TSNode node) {
+    gg__inference s = {.in = in, .in_place = true};
+    return gg__infer_node(&s, node);
+}
+
 gg__meta gg__infer_dividing(const gg_rule_input *in, TSNode node) {
     gg__inference s = {.in = in, .divides_safely = true};
     return gg__infer_node(&s, node);

@@ -10,6 +10,7 @@ typedef struct gg__inference {
     bool divides_safely; /* divisors are other than zero where the quotient is not wanted */
     bool loose;          /* see gg__infer_loosely */
     bool draws;          /* see gg__infer_drawn */
+    bool in_place;       /* see gg__infer_in_place */
 } gg__inference;
 
 extern const gg__meta gg__unknown;
@@ -20,6 +21,8 @@ gg__meta gg__infer_dividing(const gg_rule_input *in, TSNode node); /* gg__infer 
 gg__meta gg__infer_loosely(const gg_rule_input *in, TSNode node);
 /* … where random numbers may be drawn, since the edit evaluates it as often as before. */
 gg__meta gg__infer_drawn(const gg_rule_input *in, TSNode node);
+/* What a chain of methods in place would give as a new tensor: `x.mul_(2).add_(1)` as x.mul(2).add(1). */
+gg__meta gg__infer_in_place(const gg_rule_input *in, TSNode node);
 enum { GG__FITTING = -2 }; /* a size that nobody knows, and that fits what it meets */
 gg__meta gg__any_number(gg__sort sort);
 gg__meta gg__seen(gg__sort sort, double value);     /* a number of this value when the capture was made */
