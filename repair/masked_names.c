@@ -6,6 +6,7 @@
 #include "repair/hindrance.h"
 #include "repair/infer.h"
 #include "repair/masks.h"
+#include "repair/scalar.h"
 
 typedef struct stability {
     const gg_rule_input *in;
@@ -61,10 +62,33 @@ static bool is_argument(const gg_rule_input *in, TSNode name) {
            !gg__binds(in->tree, body, gg__text(in->tree, name));
 }
 
+typedef struct making {
+    const gg_rule_input *in;
+    TSNode name;
+    uint32_t count;
+} making;
+
+/* `t = torch.zeros(3)`, `t += 1`: of a tensor, since what is in a list may be anybody's. */
+static bool is_made_here(TSNode node, void *data) {
+    making *m = data;
+    static const char *const holders[] = {"list",  "dictionary",         "set",
+                                          "tuple", "list_comprehension", "binary_operator"};
+    if (!is_variable(node) || !gg__is_binding(node) || !same_name(m->in->tree, node, m->name)) return true;
+    TSNode parent = gg__parent(node), value = gg__strip_parentheses(gg__field(parent, "right"));
+    m->count++;
+    if (gg_node_is(parent, "augmented_assignment")) return true;
+    if (!gg_node_is(parent, "assignment") || ts_node_is_null(value) || !gg__makes_new(m->in, value)) return false;
+    for (size_t i = 0; i < GG_COUNT(holders); i++)
+        if (gg_node_is(value, holders[i]))
+            return gg_node_is(value, "binary_operator") && gg__infer(m->in, m->name).sort == GG__TENSOR;
+    return true;
+}
+
 /* Does the name only ever hold memory that was made for it? */
 static bool is_made(const gg_rule_input *in, TSNode name) {
-    TSNode value = gg__only_value(in->tree, name);
-    return !ts_node_is_null(value) && gg__makes_new(in, value);
+    TSNode function = gg__function(name);
+    making m = {in, name, 0};
+    return gg_node_is(function, "function_definition") && gg__visit(function, is_made_here, &m) && m.count > 0;
 }
 
 typedef struct sharing {
@@ -95,12 +119,22 @@ static bool changes_another(TSNode node, void *data) {
 
 /* ---- the name ---------------------------------------------------------------------------------------------------------------- */
 
-static bool is_in_line(TSNode use, TSNode function) {
-    for (TSNode at = use; !ts_node_eq(at, function); at = gg__parent(at))
-        if (ts_node_is_null(at) || gg_node_is(at, "lambda") || gg__is_comprehension(at) ||
-            gg_node_is(at, "class_definition") || (gg_node_is(at, "function_definition")))
-            return false;
+/* Does it run as often as its statement, under the modes that hold in the block? */
+static bool is_in_line(TSNode use, TSNode block) {
+    static const char *const others[] = {"lambda", "class_definition", "function_definition", "with_statement"};
+    for (TSNode at = use; !ts_node_eq(at, block); at = gg__parent(at)) {
+        if (ts_node_is_null(at) || gg__is_comprehension(at)) return false;
+        for (size_t i = 0; i < GG_COUNT(others); i++)
+            if (gg_node_is(at, others[i])) return false;
+    }
     return true;
+}
+
+/* Nothing else binds names of the function, or sees them all. */
+static bool is_private(TSNode node, void *data) {
+    const stability *s = data;
+    return !gg_node_is(node, "global_statement") && !gg_node_is(node, "nonlocal_statement") &&
+           !(gg_node_is(node, "identifier") && gg__watches_names(s->in->tree, node));
 }
 
 bool gg__masked_name(const gg_rule_input *in, TSNode use, TSNode *out_value) {
@@ -108,8 +142,8 @@ bool gg__masked_name(const gg_rule_input *in, TSNode use, TSNode *out_value) {
     TSNode value = gg__value_at(in->tree, use, gg__text(in->tree, use)), function = gg__function(use);
     TSNode statement = gg__statement(value), block = gg__parent(statement);
     stability s = {in, statement, block, value, use};
-    if (ts_node_is_null(value) || !gg_node_is(function, "function_definition") || !is_in_line(use, function) ||
-        !ts_node_is_null(gg__field(gg__child(statement, 0), "type")) ||
+    if (ts_node_is_null(value) || !gg_node_is(function, "function_definition") || !is_in_line(use, block) ||
+        !gg__visit(function, is_private, &s) || !ts_node_is_null(gg__field(gg__child(statement, 0), "type")) ||
         ts_node_end_byte(use) > ts_node_end_byte(block) || !gg__visit(block, is_not_bound_behind, &s))
         return false;
     if (!ts_node_eq(block, gg__field(function, "body")) && ts_node_is_null(gg__only_value(in->tree, use))) return false;
