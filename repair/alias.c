@@ -13,7 +13,8 @@ typedef struct sharing {
     uint32_t from;
     gg_str names[MAX_NAMES]; /* those that are an alias now and would not be after the edit */
     size_t count;
-    bool selfs; /* … and `self` may hold their memory */
+    bool selfs;    /* … and `self` may hold their memory */
+    uint32_t anew; /* what is bound to a new tensor from there on is none of them; 0: nothing is */
 } sharing;
 
 static bool add_name(sharing *s, gg_str name) {
@@ -110,6 +111,13 @@ static bool is_not_bound_anew(TSNode node, void *data) {
            gg_node_is(gg__parent(node), "augmented_assignment");
 }
 
+/* `y = x.clone()`, inside the statement or behind it, and then y is changed. */
+static bool is_bound_anew(const sharing *s, TSNode node, gg_str name) {
+    TSNode value = s->anew ? gg__strip_parentheses(gg__value_at(s->in->tree, node, name)) : (TSNode){0};
+    return !ts_node_is_null(value) && ts_node_start_byte(value) >= s->anew && gg__makes_new(s->in, value) &&
+           gg__infer(s->in, value).sort == GG__TENSOR;
+}
+
 /* A number, as the capture has it, and no other value since. */
 static bool is_number(const sharing *s, TSNode node, gg_str name) {
     rebinding r = {s->in->tree, name, s->from};
@@ -136,6 +144,7 @@ static bool is_none_of_them(TSNode node, void *data) {
     if (!gg_node_is(node, "identifier") || gg__is_member_name(node)) return true;
     gg_str name = gg__text(tree, node);
     if (!ts_node_eq(node, c->changed) && gg__is_consumed(s->in, node)) return true;
+    if (is_bound_anew(s, node, name)) return true;
     for (size_t i = 0; i < s->count; i++)
         if (gg_str_equal(s->names[i], name)) return false;
     if (gg_str_is(name, "self")) return !s->selfs;
@@ -373,6 +382,7 @@ bool gg__alias_shows(const gg_rule_input *in, TSNode statement, TSNode arm, gg_s
     bool own = gg__owns(in, statement, name);
     if (own && gg_str_equal(name, target)) return false; /* nobody else has it */
     sharing s = {.in = in, .function = function, .from = gg__runs_from(statement)};
+    s.anew = ts_node_start_byte(statement);
     add_name(&s, target);
     add_name(&s, name);
     s.selfs = gg__may_be_selfs(in, function, s.names, s.count);

@@ -149,8 +149,8 @@ bool gg__counts_through(const gg_tree *tree, TSNode index, TSNode x, int32_t dim
     if (!gg_node_is(index, "identifier") || !gg_node_is(x, "identifier")) return false;
     TSNode loop = loop_of(tree, index), iterable = gg__field(loop, "right"), function = gg__function(loop);
     TSNode size = end_of(tree, iterable, &start);
-    if (less > start || ts_node_is_null(size) || !gg_node_is(function, "function_definition") || !gg_node_is(iterable, "call") ||
-        !gg__names_builtin(tree, gg__field(iterable, "function"), "range"))
+    if (less > start || ts_node_is_null(size) || !gg_node_is(function, "function_definition") ||
+        !gg_node_is(iterable, "call") || !gg__names_builtin(tree, gg__field(iterable, "function"), "range"))
         return false;
     if (gg_node_is(size, "identifier")) { /* `n = x.shape[0]`, each time before the loop */
         TSNode value = gg__only_value(tree, size), block = gg__parent(gg__statement(value));
@@ -164,6 +164,6 @@ bool gg__counts_through(const gg_tree *tree, TSNode index, TSNode x, int32_t dim
     keeping of_index = {tree, function, gg__field(loop, "left"), gg__text(tree, index), body, false};
     keeping of_x = {tree, function, gg__field(loop, "left"), gg__text(tree, x), later, true};
     bool sized = is_size(tree, size, of_x.name, dim) || is_size(tree, size, gg__text(tree, made_like(tree, x)), dim);
-    return sized && gg__binds(tree, function, of_x.name) &&
-           gg__visit(function, is_kept, &of_index) && gg__visit(function, is_kept, &of_x);
+    return sized && gg__binds(tree, function, of_x.name) && gg__visit(function, is_kept, &of_index) &&
+           gg__visit(function, is_kept, &of_x);
 }

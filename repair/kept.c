@@ -46,70 +46,86 @@ static bool method_keeps(const gg_rule_input *in, TSNode call, gg_str name, bool
     static const char *const views[] = {"detach",  "view",      "reshape",    "expand", "expand_as", "unsqueeze",
                                         "squeeze", "transpose", "contiguous", "t",      "permute",   "flatten",
                                         "to",      "float",     "double",     "type_as"};
-    static const char *const none[] = {"size",   "dim",      "numel",      "item",  "tolist", "stride",
-                                       "clone",  "isnan",    "isinf",      "any",   "all",    "argmax",
-                                       "argmin", "isfinite", "new_zeros",  "sum",   "mean",   "add",
-                                       "sub",    "copy_",    "new_ones",   "zero_", "fill_",  "add_",
-                                       "sub_",   "nelement", "data_ptr",   "neg",   "lerp_",  "count_nonzero",
-                                       "new_full"};
-    static const char *const by_numbers[] = {"mul", "div", "mul_", "div_", "clamp_", "clamp_min_", "clamp_max_"};
-    static const char *const alone[] = {"neg_", "nan_to_num_", "abs_", "round_"};
+    static const char *const fresh[] = {"size",     "dim",       "numel",    "item",     "tolist",  "stride",
+                                        "clone",    "isnan",     "isinf",    "any",      "all",     "argmax",
+                                        "argmin",   "isfinite",  "sum",      "mean",     "add",     "sub",
+                                        "new_ones", "new_zeros", "new_full", "nelement", "data_ptr"};
+    static const char *const plain[] = {"copy_", "zero_", "fill_",       "add_",  "sub_",
+                                        "neg_",  "abs_",  "nan_to_num_", "round_"};
+    static const char *const by_numbers[] = {"mul_", "div_", "clamp_", "clamp_min_", "clamp_max_"};
     TSNode arguments = gg__field(call, "arguments"), nobody = {0};
+    bool numbers = only_numbers(in, arguments, nobody), free = gg__without_gradients(in->tree, call);
     if (IS_ONE(name, views)) return gg__is_kept(in, call, own);
-    if (IS_ONE(name, none)) return gg_str_is(name, "lerp_") && own && !only_numbers(in, arguments, gg__child(arguments, 0));
-    if (IS_ONE(name, alone)) return false;
-    if (IS_ONE(name, by_numbers) && only_numbers(in, arguments, nobody)) return false;
-    if (!own && gg_str_ends_with(name, GG_STR("_"))) return false; /* it requires no gradient, or has one then */
-    return own || !only_numbers(in, arguments, nobody);
+    if (IS_ONE(name, fresh)) return false;
+    if (gg_str_ends_with(name,
+                         GG_STR("_"))) { /* it requires no gradient, or has one then, and gives the tensor itself */
+        bool lerps = gg_str_is(name, "lerp_") && only_numbers(in, arguments, gg__child(arguments, 0));
+        bool fine = free || !own || lerps || IS_ONE(name, plain) || (IS_ONE(name, by_numbers) && numbers);
+        return !fine || gg__is_kept(in, call, own);
+    }
+    bool computes = gg__is_operation(in, call) || gg_str_is(name, "norm") || gg_str_is(name, "lerp");
+    return !computes || !(free || (numbers && (!own || gg_str_is(name, "mul") || gg_str_is(name, "neg"))));
 }
 
 /* `f(…, t, …)` */
 static bool call_keeps(const gg_rule_input *in, TSNode call, TSNode operand, bool own) {
-    static const char *const asking[] = {"isnan",      "isinf",     "isfinite",   "zeros_like", "ones_like",
-                                         "empty_like", "full_like", "any",        "all",        "add",
-                                         "sub",        "add_",      "sub_",       "copy_",      "sum",
-                                         "mean",       "equal",     "is_nonzero", "clone"};
+    static const char *const asking[] = {"isnan", "isinf", "isfinite", "zeros_like", "ones_like", "empty_like",
+                                         "any",   "all",   "add",      "sub",        "full_like", "equal",
+                                         "sum",   "mean",  "clone",    "is_nonzero"};
+    static const char *const combining[] = {"add", "sub", "add_", "sub_", "copy_"};
     static const char *const builtins[] = {"float", "int", "bool", "len", "print", "isinstance", "str", "type"};
     TSNode function = gg__field(call, "function"), arguments = gg__field(call, "arguments");
+    TSNode object = gg__field(function, "object");
     gg_str name = gg__text(in->tree, gg__field(function, "attribute"));
     gg_str torch = gg__module_alias(in->tree, call, "torch");
-    bool torchs = gg_str_equal(gg__text(in->tree, gg__field(function, "object")), torch);
+    bool torchs = torch.len && gg_str_equal(gg__text(in->tree, object), torch);
     for (size_t i = 0; i < GG_COUNT(builtins); i++)
         if (gg__names_builtin(in->tree, function, builtins[i])) return false;
     if (!gg_node_is(arguments, "argument_list") || gg_node_is(operand, "keyword_argument")) return true;
-    bool first = ts_node_eq(gg__child(arguments, 0), operand);
+    if (!torchs) return gg__infer(in, object).sort != GG__TENSOR || !IS_ONE(name, combining);
     if (IS_ONE(name, asking)) return false;
-    if (torchs && gg_str_is(name, "where")) return first;
-    return own || !torchs || !only_numbers(in, arguments, operand);
+    bool free = gg__without_gradients(in->tree, call);
+    if (gg_str_is(name, "where")) return !free && ts_node_eq(gg__child(arguments, 0), operand);
+    return !gg__is_operation(in, call) || !(free || (!own && only_numbers(in, arguments, operand)));
 }
 
 static bool operator_keeps(const gg_rule_input *in, TSNode parent, TSNode node, bool own) {
     gg_str op = gg__text(in->tree, gg__field(parent, "operator"));
     TSNode left = gg__field(parent, "left"), right = gg__field(parent, "right");
     bool first = ts_node_eq(left, node);
-    if (gg_str_starts_with(op, GG_STR("+")) || gg_str_starts_with(op, GG_STR("-"))) return false;
+    if (gg_node_is(parent, "augmented_assignment") && !first && gg__infer(in, left).sort != GG__TENSOR)
+        return true; /* a list takes its rows */
+    if (gg__without_gradients(in->tree, parent) || gg_str_starts_with(op, GG_STR("+")) ||
+        gg_str_starts_with(op, GG_STR("-")))
+        return false;
     if (!is_number(in, first ? right : left)) return true;
     bool product = gg_str_starts_with(op, GG_STR("*")) && !gg_str_starts_with(op, GG_STR("**"));
     return own && !product && !(gg_str_starts_with(op, GG_STR("/")) && first && !gg_str_starts_with(op, GG_STR("//")));
 }
 
+static bool assignment_keeps(const gg_rule_input *in, TSNode assignment, TSNode node) {
+    TSNode left = gg__field(assignment, "left");
+    if (ts_node_eq(left, node)) return false;
+    bool copied = gg_node_is(left, "subscript") && gg__infer(in, gg__field(left, "value")).sort == GG__TENSOR;
+    return !copied || !gg_node_is(gg__parent(assignment), "expression_statement");
+}
+
 bool gg__is_kept(const gg_rule_input *in, TSNode node, bool own) {
     static const char *const about[] = {"shape", "dtype", "device", "ndim", "is_cuda", "requires_grad"};
+    static const char *const asking[] = {"comparison_operator", "not_operator", "expression_statement",
+                                         "if_statement",        "elif_clause",  "while_statement"};
     TSNode parent = gg__parent(node);
     for (; gg_node_is(parent, "parenthesized_expression"); parent = gg__parent(parent)) node = parent;
-    if (gg__without_gradients(in->tree, node)) return false;
-    if (gg_node_is(parent, "comparison_operator") || gg_node_is(parent, "unary_operator") ||
-        gg_node_is(parent, "not_operator") || gg_node_is(parent, "expression_statement"))
-        return false;
-    if (gg_node_is(parent, "binary_operator")) return operator_keeps(in, parent, node, own);
-    if (gg_node_is(parent, "augmented_assignment")) return operator_keeps(in, parent, node, own);
-    TSNode left = gg__field(parent, "left");
-    if (gg_node_is(parent, "assignment")) /* what is stored into another is copied */
-        return !ts_node_eq(left, node) && !gg_node_is(left, "subscript");
-    if (gg_node_is(parent, "subscript")) return !ts_node_eq(gg__field(parent, "value"), node) || gg__is_kept(in, parent, own);
-    if (gg_node_is(parent, "if_statement") || gg_node_is(parent, "boolean_operator") ||
-        gg_node_is(parent, "elif_clause") || gg_node_is(parent, "while_statement"))
-        return gg_node_is(parent, "boolean_operator") && gg__is_kept(in, parent, own);
+    for (size_t i = 0; i < GG_COUNT(asking); i++)
+        if (gg_node_is(parent, asking[i])) return false;
+    if (gg_node_is(parent, "binary_operator") || gg_node_is(parent, "augmented_assignment"))
+        return operator_keeps(in, parent, node, own);
+    if (gg_node_is(parent, "assignment")) return assignment_keeps(in, parent, node);
+    if (gg_node_is(parent, "unary_operator"))
+        return gg_str_is(gg__text(in->tree, gg__field(parent, "operator")), "+") && gg__is_kept(in, parent, own);
+    if (gg_node_is(parent, "subscript"))
+        return !ts_node_eq(gg__field(parent, "value"), node) || gg__is_kept(in, parent, own);
+    if (gg_node_is(parent, "boolean_operator")) return gg__is_kept(in, parent, own);
     if (gg_node_is(parent, "attribute")) {
         gg_str name = gg__text(in->tree, gg__field(parent, "attribute"));
         TSNode call = gg__parent(parent);
@@ -121,6 +137,26 @@ bool gg__is_kept(const gg_rule_input *in, TSNode node, bool own) {
 
 /* ---- gradients of what is stored ------------------------------------------------------------------------------------------------- */
 
+typedef struct stores {
+    const gg_tree *tree;
+    gg_str name;
+} stores;
+
+static bool is_no_store(TSNode node, void *data) {
+    const stores *s = data;
+    return !gg_node_is(node, "expression_statement") ||
+           !gg_str_equal(gg__text(s->tree, gg__stored_base(s->tree, node)), s->name);
+}
+
+/* `m = x.detach().mean(0)`, and nothing is stored to m. */
+static bool holds_detached(const gg__select *s, const gg__arm *arm, TSNode name, TSNode place) {
+    stores stored = {s->in->tree, gg__text(s->in->tree, name)};
+    TSNode value = gg__value_at(stored.tree, name, stored.name);
+    if (ts_node_is_null(value) || !gg__visit(gg__function(name), is_no_store, &stored)) return false;
+    if (gg__without_gradients(stored.tree, value)) return gg__makes_new(s->in, value);
+    return gg__is_detached(s, arm, value, place);
+}
+
 bool gg__is_detached(const gg__select *s, const gg__arm *arm, TSNode node, TSNode place) {
     const gg_tree *tree = s->in->tree;
     if (ts_node_is_null(node) || gg__without_gradients(tree, node)) return true;
@@ -128,6 +164,7 @@ bool gg__is_detached(const gg__select *s, const gg__arm *arm, TSNode node, TSNod
     gg__meta m = gg__infer_in(s, arm, node);
     if (m.sort != GG__UNKNOWN && (m.sort != GG__TENSOR || !gg__is_floating(m.dtype))) return true;
     if (gg_str_equal(gg__text(tree, node), gg__text(tree, place))) return true;
+    if (gg_node_is(node, "identifier")) return holds_detached(s, arm, node, place);
     if (gg_node_is(node, "unary_operator")) return gg__is_detached(s, arm, gg__field(node, "argument"), place);
     if (gg_node_is(node, "subscript")) return gg__is_detached(s, arm, gg__field(node, "value"), place);
     if (gg_node_is(node, "binary_operator"))
@@ -170,11 +207,24 @@ static bool is_exempt(const readers *r, TSNode node) {
     return false;
 }
 
+/* `self.t = v`: a tensor that nobody else keeps: in __init__() what a call makes, elsewhere what is made without gradients. */
+static bool is_bound_well(const readers *r, TSNode node) {
+    TSNode assignment = gg__parent(node), value = gg__strip_parentheses(gg__field(assignment, "right"));
+    const gg_tree *tree = r->in->tree;
+    bool like, first = gg_str_is(gg__text(tree, gg__field(gg__function(node), "name")), "__init__");
+    if (!gg_node_is(assignment, "assignment") || !ts_node_eq(gg__field(assignment, "left"), node))
+        return gg_node_is(assignment, "augmented_assignment") || !gg__is_binding(gg__field(node, "object"));
+    if (gg_node_is(value, "none") || gg__makes_anew(tree, value, &like)) return true;
+    if (first) return gg_node_is(value, "call") && !gg_str_contains(gg__text(tree, value), GG_STR("Parameter"));
+    return gg__without_gradients(tree, value) && gg__makes_new(r->in, value);
+}
+
 static bool does_not_keep_attribute(TSNode node, void *data) {
     const readers *r = data;
     if (!gg_node_is(node, "attribute") || !gg_str_equal(gg__text(r->in->tree, gg__field(node, "attribute")), r->name) ||
         is_exempt(r, node))
         return true;
+    if (!is_bound_well(r, node)) return false;
     bool here = ts_node_eq(gg__function(node), r->function) && gg_str_equal(gg__text(r->in->tree, node), r->text);
     return !gg__is_kept(here ? r->in : &r->blind, node, false);
 }
@@ -196,7 +246,9 @@ bool gg__may_change_attribute(const gg_rule_input *in, TSNode statement, TSNode 
     r.name = gg__text(in->tree, gg__field(attribute, "attribute"));
     const gg_fact *fact = fact_of(in, r.text);
     /* a parameter is kept by whom it is used; one that is expanded cannot be stored to */
-    if (!fact || fact->requires_grad || fact->layout == GG_LAYOUT_STRIDED) return false;
+    if (!fact || fact->requires_grad || fact->layout == GG_LAYOUT_STRIDED ||
+        !gg_str_starts_with(r.text, GG_STR("self.")))
+        return false;
     return gg__visit(gg_tree_root(in->tree), does_not_keep_attribute, &r);
 }
 
@@ -220,7 +272,8 @@ bool gg__is_made_before(const gg_rule_input *in, TSNode statement, TSNode attrib
         bool found = gg_node_is(e, "assignment") && gg_str_equal(gg__text(in->tree, gg__field(e, "left")), r.text);
         if (!found) continue;
         TSNode function = gg__field(value, "function");
-        if (gg_str_is(gg__text(in->tree, gg__field(function, "attribute")), "detach")) value = gg__field(function, "object");
+        if (gg_str_is(gg__text(in->tree, gg__field(function, "attribute")), "detach"))
+            value = gg__field(function, "object");
         r.inside = (gg_span){ts_node_end_byte(at), ts_node_start_byte(statement)};
         return gg__makes_new(in, value) && gg__visit(gg__function(statement), is_no_other_holder, &r);
     }
@@ -265,6 +318,7 @@ static uint32_t changed_before(const gg_rule_input *in, TSNode statement, TSNode
              before = ts_node_prev_named_sibling(before)) {
             TSNode base = gg__stored_base(in->tree, before);
             if (!gg_node_is(base, "identifier") || !gg_str_equal(gg__text(in->tree, base), text)) continue;
+            if (gg_node_is(gg__parent(base), "subscript")) continue; /* a row of what is expanded may be changed */
             bool safe = gg__without_gradients(in->tree, before) || !gg__is_kept(in, base, true);
             return safe ? ts_node_end_byte(before) : 0;
         }

@@ -165,8 +165,7 @@ static bool write_part(TSNode node, void *data) {
     TSNode divisor = w->s->divides_safely ? gg__divisor(w->s, w->arm, node) : (TSNode){0};
     if (!ts_node_is_null(divisor)) put_divisor(w, divisor);
     TSNode method = gg__field(gg__field(node, "function"), "attribute");
-    if (w->s->in_place && gg_node_is(node, "call") &&
-        gg_str_ends_with(gg__text(w->s->in->tree, method), GG_STR("_")))
+    if (w->s->in_place && gg_node_is(node, "call") && gg_str_ends_with(gg__text(w->s->in->tree, method), GG_STR("_")))
         put(w, ts_node_end_byte(method) - 1, ts_node_end_byte(method), GG_STR_NULL);
     if (!gg_node_is(node, "identifier") || gg__is_member_name(node)) return true;
     const gg__binding *b = find(w->arm, gg__text(w->s->in->tree, node));

@@ -62,7 +62,8 @@ typedef struct gg__select {
     bool stores, stored;
     struct gg__events *events; /* of the arm that is being read */
     const gg__arm *outer_arm;  /* what names held in front of the branch that it is of */
-    bool in_place;             /* the expression is a chain of methods in place: it is read, and written, without their underscores */
+    bool
+        in_place; /* the expression is a chain of methods in place: it is read, and written, without their underscores */
 } gg__select;
 
 void gg__select_init(gg__select *s, const gg_rule_input *in, TSNode statement, gg_arena *arena);
@@ -166,9 +167,13 @@ typedef struct gg__events {
 } gg__events;
 
 bool gg__is_store(const gg_tree *tree, TSNode statement); /* has it the form of one? */
-TSNode gg__stored_base(const gg_tree *tree, TSNode statement); /* `self.t` of self.t[0].zero_(); null when it is no store */
+TSNode gg__stored_base(const gg_tree *tree,
+                       TSNode statement); /* `self.t` of self.t[0].zero_(); null when it is no store */
 bool gg__store_in(gg__select *s, gg__arm *arm, TSNode statement);
+
+/* woven.c */
 gg__events *gg__new_events(gg__select *s);
+void gg__push(gg__events *to, gg__event event);
 void gg__flush(gg__select *s, gg__events *to); /* the lines that were written so far */
 void gg__append_events(gg__events *to, const gg__events *more);
 size_t gg__count_woven(const gg__events *yes, const gg__events *no); /* stores */
