@@ -159,7 +159,11 @@ def _compared(before: list[Side], classes: set[str]) -> list[str]:
         [plan for plan, run in a.eager.items() if run.ended and not (run.error and observe.is_optional(plan))]
         for a in before
     ]
-    words = [f"on {max(map(len, counted), default=0)} input sets", *COMPARED]
+    sets = [[plan for plan in plans if not observe.is_varied(plan)] for plans in counted]
+    words = [f"on {max(map(len, sets), default=0)} input sets", *COMPARED]
+    more = max((len(plans) - len(of) for plans, of in zip(counted, sets, strict=True)), default=0)
+    if more:
+        words.append(f"{more} variations of the given inputs, eager only")
     if any(plan in observe.RESIZED for plans in counted for plan in plans):
         words.append("other sizes")
     unsteady = any(_unsteady(a).any for a in before)
@@ -191,6 +195,7 @@ def _compare_sides(a: Side, b: Side, classes: set[str], copies: bool) -> Iterato
         yield f"the edited code could not be run: {b.entry['message']}", "error"
         return
     defined = b.eager[observe.GIVEN.words].before
+    undefined = {plan for plan, x in a.eager.items() if _is_undefined(x, a.again.get(plan), kept)}
     for compiled, runs, originals in ((False, b.eager, a.eager), (True, b.compiled, a.compiled)):
         how = "compiled" if compiled else "eager"
         comparison = _Comparison(kept, defined, compiled, compiled and _quiet(classes), copies)
@@ -198,6 +203,8 @@ def _compare_sides(a: Side, b: Side, classes: set[str], copies: bool) -> Iterato
             y, was = runs.get(plan), originals.get(plan)
             if not x.ended or (y is None and how not in b.lost) or (x.error and observe.is_optional(plan)):
                 continue  # nothing to compare with, or left out (what made that so is told where it happened)
+            if plan in undefined:
+                continue
             if y is None or not y.ended:
                 if was is not None and was.ended:
                     yield f"on {plan}, {how}: {b.lost.get(how, 'the edited code does not end')}", "error"
@@ -213,6 +220,8 @@ def _compare_sides(a: Side, b: Side, classes: set[str], copies: bool) -> Iterato
     yield from _misread(a, b)
     yield from _compiled_more_often(a, b)
     for plan, gradients in a.gradients.items():
+        if plan.removesuffix(observe.TWO_CALLS) in undefined or (gradients is None and _extra(plan)):
+            continue
         if plan in b.gradients:
             for words, outputs in _compare_gradients(gradients, b.gradients[plan]):
                 yield f"on {plan}: {words}", outputs
@@ -245,6 +254,19 @@ def _compiled_more_often(a: Side, b: Side) -> Iterator[Found]:
         was, run = a.compiled.get(plan), b.compiled.get(plan)
         if counts and run and run.graphs and not run.error and not (was and was.graphs):
             yield f"{words}, which the original code is not", "identical"
+
+
+def _extra(plan: str) -> bool:
+    """Gradients that are asked only where the original has some."""
+    return observe.is_varied(plan) or plan.endswith(observe.TWO_CALLS)
+
+
+def _is_undefined(run: Run, again: Run | None, kept: set[str]) -> bool:
+    """Of other sizes and variations of the given inputs: does the original do something else in another process, whose memory holds something else?
+    A variation that was not tried there counts as such."""
+    if again is None or not observe.is_extra(run.plan):
+        return observe.is_varied(run.plan)
+    return not again.ended or bool(_Comparison(kept).differences(run, again))
 
 
 def _repeating(run: Run, again: Run | None) -> set[str]:
