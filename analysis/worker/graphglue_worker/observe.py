@@ -146,6 +146,16 @@ def is_varied(words: str) -> bool:
     return words.startswith(varied.GIVEN_WITH)
 
 
+def is_strided(words: str) -> bool:
+    """Has it strides that are not the user's?"""
+    return is_varied(words) and varied.STRIDES in words
+
+
+def is_without_rows(words: str) -> bool:
+    """Has it no rows?"""
+    return is_varied(words) and varied.NO_ROWS in words
+
+
 # Warns, once in a process, of calls that it cannot trace: which it comes to depends on the breaks before them.
 _TRACER = os.path.join(os.path.dirname(torch.__file__), "_dynamo", "variables", "")
 

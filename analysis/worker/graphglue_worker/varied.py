@@ -15,12 +15,13 @@ from torch.utils import _pytree
 if TYPE_CHECKING:
     from graphglue_worker.inputs import Call
 
-GIVEN_WITH = "the given inputs with "
+GIVEN_WITH, NO_ROWS, STRIDES = "the given inputs with ", "no rows", "other strides"
 MOST_NUMBERS, MOST_PARTS = 6, 4  # numbers of the call, and tensors of its lists, that are varied each by itself
 LARGE, LARGER_THAN_SIZES = (
     1000,
     1007,
 )  # integers up to the first are made ten times as large; a number that no narrow dtype holds
+_ALL = 1 << 40  # more than any tensor has in one dimension
 _FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 Change = Callable[[torch.Tensor], torch.Tensor]
 Step = Callable[["Call"], bool]  # false where it changes nothing
@@ -286,10 +287,11 @@ def _layouts(call: "Call") -> Iterator[tuple[str, Step]]:
     for i in range(min(_lists(call), MOST_PARTS)):
         yield f"a single row in part {i + 1}", _part(i, lambda size: 1)
         yield f"one more row in part {i + 1}", _part(i, lambda size: size + 1)
-    yield "no rows", _resized(0, -(1 << 40), 0)
+    yield NO_ROWS, _resized(0, -_ALL, 0)
     yield "a shorter last dimension", _resized(-1, -1)
     yield "a longer last dimension", _resized(-1, 1)
-    yield "other strides", _strided
+    yield "a last dimension of one", _resized(-1, -_ALL)
+    yield STRIDES, _strided
 
 
 def _joined(steps: list[tuple[str, Step]]) -> tuple[str, tuple[Step, ...]]:
