@@ -34,7 +34,7 @@ CPU_LIMIT_S, CPU_LIMIT_TIMES = (
     1.0,
     20,
 )  # of a call on values that are not the user's: this, and so many times what others took
-VARIED_S = 0.5  # of processor time for variations of the given inputs
+VARIED_S = 0.25  # of processor time for variations of the given inputs
 FILL, OTHER_FILL = 0x5A, 0xA5
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{4,}")
 _known: set[str] = set()  # names of Python modules that are not the workspace's
@@ -529,10 +529,14 @@ def _varied(entry: Entry, differentiate: bool, first: tuple[Plan, ...] = ()) -> 
         twice = differentiate and _has_buffers(entry)
     except (Exception, SystemExit):  # noqa: BLE001 - user code; the given inputs told
         return
-    further = {v.words for v in variations if v.differentiate} if differentiate else set()
+    known = {v.words: v for v in variations}
+    raised: set[str] = set()
     for plan in (*first, *(Plan(v.words, foreign=True, steps=v.steps) for v in variations)):
+        variation = known.get(plan.words)
         if time.process_time() > end:
             return
+        if variation and not raised.isdisjoint(variation.behind):
+            continue
         try:
             call = _build(entry, plan)
         except (Exception, SystemExit):  # noqa: BLE001 - user code, or a tensor that cannot be made so
@@ -543,7 +547,9 @@ def _varied(entry: Entry, differentiate: bool, first: tuple[Plan, ...] = ()) -> 
         yield run
         if not run.ended:
             return
-        if plan.words in further and run.error is None:
+        if run.error is not None:
+            raised.add(plan.words)
+        elif differentiate and variation and variation.differentiate:
             yield gradients(entry, plan)
             if twice:
                 yield gradients(entry, plan, calls=2)

@@ -29,11 +29,13 @@ Step = Callable[["Call"], bool]  # false where it changes nothing
 
 @dataclass(frozen=True)
 class Variation:
-    """Steps to be done one behind the other.  `differentiate`: gradients are worth their time, too."""
+    """Steps to be done one behind the other.  `differentiate`: gradients are worth their time, too.  `behind`: words of
+    others: where one of them raises, this one does, too, or nearly always."""
 
     words: str
     steps: tuple[Step, ...]
     differentiate: bool = False
+    behind: tuple[str, ...] = ()
 
 
 def owner(fn: Any) -> Any:
@@ -257,42 +259,43 @@ def of(call: "Call") -> Iterator[Variation]:
     grounds: list[tuple[str, Step] | None] = [None, *[others] * bool(tensors), *[zero] * integers]
     if integers and on_processor:
         grounds.append(larger)
-    for chosen in _grounded(grounds[2:], integers, on_processor, others):
-        yield Variation(*_joined(chosen), True)
+    for chosen in grounds[2:]:
+        yield _joined(chosen, differentiate=True)
     for place, value in _numbers(call):
         for other in _other_numbers(value):
-            number = (
-                f"`{place}` = {other}" if isinstance(place, str) else f"argument {place + 1} = {other}",
-                _number(place, other),
-            )
+            name = f"`{place}`" if isinstance(place, str) else f"argument {place + 1}"
             for ground in grounds:
-                yield Variation(*_joined([number, *[ground] * bool(ground)]), ground is None)
-    for changed in _layouts(call):
-        for ground in grounds if integers else grounds[:2]:
-            yield Variation(*_joined([changed, *[ground] * bool(ground)]))
-
-
-def _grounded(
-    grounds: list[Any], integers: bool, on_processor: bool, others: tuple[str, Step]
-) -> Iterator[list[tuple[str, Step]]]:
-    """The values by themselves."""
-    yield from ([ground] for ground in grounds)
+                yield _joined((f"{name} = {other}", _number(place, other)), ground, differentiate=ground is None)
     if integers and on_processor:
-        yield from ([("integers that are one more", _ONE_MORE)], [("negated integers", _NEGATED)])
-    yield from ([ground, others] for ground in grounds)
+        yield from (_joined(("integers that are one more", _ONE_MORE)), _joined(("negated integers", _NEGATED)))
+    for ground in grounds[2:]:
+        yield _joined(others, ground)
+    for changed in _parts_resized(call):
+        yield from (_joined(changed, ground) for ground in grounds)
+    for changed in _LAYOUTS:
+        yield from (_joined(changed, ground, both=True) for ground in grounds)
 
 
-def _layouts(call: "Call") -> Iterator[tuple[str, Step]]:
-    """Other sizes and strides."""
+def _parts_resized(call: "Call") -> Iterator[tuple[str, Step]]:
     for i in range(min(_lists(call), MOST_PARTS)):
         yield f"a single row in part {i + 1}", _part(i, lambda size: 1)
         yield f"one more row in part {i + 1}", _part(i, lambda size: size + 1)
-    yield NO_ROWS, _resized(0, -_ALL, 0)
-    yield "a shorter last dimension", _resized(-1, -1)
-    yield "a longer last dimension", _resized(-1, 1)
-    yield "a last dimension of one", _resized(-1, -_ALL)
-    yield STRIDES, _strided
 
 
-def _joined(steps: list[tuple[str, Step]]) -> tuple[str, tuple[Step, ...]]:
-    return GIVEN_WITH + " and ".join(words for words, _ in steps), tuple(step for _, step in steps)
+_LAYOUTS: tuple[tuple[str, Step], ...] = (
+    (NO_ROWS, _resized(0, -_ALL, 0)),
+    ("a shorter last dimension", _resized(-1, -1)),
+    ("a longer last dimension", _resized(-1, 1)),
+    ("a last dimension of one", _resized(-1, -_ALL)),
+    (STRIDES, _strided),
+)
+
+
+def _joined(
+    first: tuple[str, Step], second: tuple[str, Step] | None = None, differentiate: bool = False, both: bool = False
+) -> Variation:
+    """One change, or two.  `both`: where the first by itself raises, it does so with the second."""
+    if second is None:
+        return Variation(GIVEN_WITH + first[0], (first[1],), differentiate)
+    behind = (GIVEN_WITH + second[0], *[GIVEN_WITH + first[0]] * both)
+    return Variation(f"{GIVEN_WITH}{first[0]} and {second[0]}", (first[1], second[1]), differentiate, behind)
