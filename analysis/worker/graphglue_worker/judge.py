@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from graphglue_worker import cascade, compare, observe, proposed, reached
+from graphglue_worker import cascade, compare, observe, proposed, reached, varied
 from graphglue_worker.observe import Run
 from graphglue_worker.said import Unsteady
 
@@ -25,6 +25,7 @@ COMPARED = (
 )
 SLOWER_TIMES, SLOWER_S = 10, 0.5  # than the original, a call of code that the user did not write
 _LINE = re.compile(r"\bline \d+")
+_VARIED = f"on {varied.GIVEN_WITH}"
 _OF_NOTHING = "reduction dim to be specified for input.numel() == 0"
 _QUIET = {"effects", "opaque"}  # what is said under the compiler, and which exception, is waived
 Found = tuple[str, str]  # words, and what it makes of the outputs: "close", "different" or "error"
@@ -57,7 +58,10 @@ def judge(
     pairs = list(zip(before, after, strict=False))
     for a, b in pairs:
         reasons += [f"{a.entry['name']}: {r}" for r in (_unfair(a, b) if guarded else ())]
-        for reason, outputs in _compare_sides(a, b, classes, copies):
+        found = list(_compare_sides(a, b, classes, copies))
+        for reason, outputs in sorted(
+            found, key=lambda each: each[0].startswith(_VARIED)
+        ):  # what else is wrong comes first
             reasons.append(f"{a.entry['name']}: {reason}")
             closeness.add(outputs)
         reasons += [f"{a.entry['name']}: {r}" for r in _worse(a.entry, b.entry, lines)]
