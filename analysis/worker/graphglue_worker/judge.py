@@ -52,6 +52,7 @@ def judge(
     `copies`: the rule says that a result may be a new tensor where the original gives back one that others hold.
     `guarded`: the edited code is not the user's."""
     reasons: list[str] = []
+    further: list[str] = []  # on variations of the given inputs: what else is wrong is told first
     closeness: set[str] = set()
     if [s.entry["name"] for s in before] != [s.entry["name"] for s in after]:
         reasons.append("the entries of the file changed")
@@ -78,6 +79,7 @@ def judge(
         reasons.append("the original code has no graph break")
     elif totals["breaks_after"] - to_light >= totals["breaks_before"]:
         reasons.append(f"no graph break was removed ({totals['breaks_before']} before, {totals['breaks_after']} after)")
+    reasons += further
     broken = [(a, b) for a, b in pairs if a.entry["breaks"]]
     accepted = not reasons
     return {
