@@ -59,11 +59,8 @@ def judge(
     pairs = list(zip(before, after, strict=False))
     for a, b in pairs:
         reasons += [f"{a.entry['name']}: {r}" for r in (_unfair(a, b) if guarded else ())]
-        found = list(_compare_sides(a, b, classes, copies))
-        for reason, outputs in sorted(
-            found, key=lambda each: each[0].startswith(_VARIED)
-        ):  # what else is wrong comes first
-            reasons.append(f"{a.entry['name']}: {reason}")
+        for reason, outputs in _compare_sides(a, b, classes, copies):
+            (further if reason.startswith(_VARIED) else reasons).append(f"{a.entry['name']}: {reason}")
             closeness.add(outputs)
         reasons += [f"{a.entry['name']}: {r}" for r in _worse(a.entry, b.entry, lines)]
     reasons += reached.conflicts([a.kinds for a in before])
