@@ -6,7 +6,7 @@
  * DESIGN  Which object an attribute is cannot depend on a value in a graph, only what it holds can: so the attribute becomes a tensor of its own, and
  * only under the compiler.  A tensor that is made when first needed (`if not hasattr(self, "t")`) is not kept when it is made earlier: it would stay on
  * the device, and of the settings, of that time. */
-#include "repair/syntax.h"
+#include "repair/alias.h"
 #include "repair/truth.h"
 
 enum { MAX_STEPS = 4 };
@@ -214,7 +214,10 @@ static bool is_left_alone(TSNode node, void *data) {
             return false;
     }
     if (gg_node_is(parent, "keyword_argument")) return !gg_str_is(gg__text(tree, gg__field(parent, "name")), "out");
-    bool stored = gg_node_is(at, "subscript") && ts_node_eq(gg__field(parent, "left"), at);
+    bool item = gg_node_is(at, "subscript");
+    while (gg_node_is(parent, "pattern_list") || gg_node_is(parent, "tuple_pattern"))
+        at = parent, parent = gg__parent(at);
+    bool stored = item && ts_node_eq(gg__field(parent, "left"), at);
     return !stored && !gg_node_is(parent, "augmented_assignment") && !gg_node_is(parent, "delete_statement");
 }
 
@@ -268,7 +271,7 @@ static bool match(const gg_rule_input *in, choice *c) {
     gg_str names[] = {attribute, one, two};
     for (size_t i = 0; i < GG_COUNT(names); i++)
         if (!are_left_alone(c, names[i])) return false;
-    return true;
+    return gg__are_unchanged_attributes(in, c->node, names, GG_COUNT(names));
 }
 
 static bool check(const gg_rule_input *in, gg_rule_match *out) {
