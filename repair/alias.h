@@ -35,7 +35,7 @@ TSNode gg__root_of(TSNode node);
 /* May one of the names be the memory that `self` holds, as far as the function's assignments and its callers in the file tell? */
 bool gg__may_be_selfs(const gg_rule_input *in, TSNode function, const gg_str *names, size_t count);
 
-/* ---- kept.c ------------------------------------------------------------------------------------------------------------ */
+/* ---- unchanged.c ------------------------------------------------------------------------------------------------------------ */
 /* Are the tensors of the attributes of these names, of whatever object, never changed in place in the file under another name, nor handed on to who
  * may?  What the branch does is left out. */
 bool gg__are_unchanged_attributes(const gg_rule_input *in, TSNode branch, const gg_str *names, size_t count);
