@@ -76,6 +76,8 @@ static gg_fact as_fact(const gg__binding *b) {
     fact.layout = m->layout.len ? GG_LAYOUT_STRIDED : GG_LAYOUT_CONTIGUOUS;
     fact.has_number = m->seen;
     fact.number = m->value;
+    fact.steady = m->steady;
+    fact.filled = m->filled;
     return fact;
 }
 
@@ -85,6 +87,7 @@ gg__meta gg__infer_in(const gg__select *s, const gg__arm *arm, TSNode node) {
                                                        : s->as_before      ? gg__infer_loosely
                                                        : s->divides_safely ? gg__infer_dividing
                                                                            : gg__infer;
+    if (gg__may_be_none(s->in, node)) return gg__unknown;
     if (arm == NULL || arm->count == 0) return infer(s->in, node);
     gg_fact facts[GG__MAX_KNOWN];
     size_t count = 0;

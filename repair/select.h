@@ -99,6 +99,10 @@ bool gg__split_either(gg__select *s, TSNode condition, gg_str *flags, gg__test *
 bool gg__is_branch(const gg_rule_input *in); /* a break that a condition may be */
 bool gg__asks_finiteness(const gg_tree *tree, TSNode condition);
 
+/* ---- optional.c --------------------------------------------------------------------------------------------------------- */
+/* Does the expression read a parameter whose default is None, where nothing in the function has told that it is something else? */
+bool gg__may_be_none(const gg_rule_input *in, TSNode node);
+
 /* ---- draws.c ------------------------------------------------------------------------------------------------------------ */
 /* `torch.rand(1) < p`, `random.randint(0, 1)`, as the whole condition: drawn exactly once, whichever arm is taken. */
 bool gg__test_drawn(gg__select *s, TSNode node, gg__test *out);

@@ -20,6 +20,8 @@ static TSNode unknown_part(const gg__select *s, const gg__arm *arm, TSNode node,
 bool gg__unselectable(const gg__select *s, const gg__arm *arm, TSNode node) {
     if (s->in->hindrance == NULL) return false;
     gg__meta m = gg__infer_in(s, arm, node);
+    if (gg__may_be_none(s->in, node))
+        return gg__hinder(s->in, node, "reads an argument that is None unless a caller gives it");
     if (m.sort == GG__UNKNOWN) {
         TSNode part = unknown_part(s, arm, node, 0);
         return gg__hinder(s->in, ts_node_is_null(part) ? node : part,

@@ -115,6 +115,7 @@ gg__meta gg__subscript(gg__inference *s, TSNode node) {
             return gg__unknown;
         gg__meta out = gg__seen(GG__SCALAR_INT, (double)sizes.items[dim]);
         out.natural = true;
+        out.filled = out.value > 0;
         return out;
     }
     gg__meta x = gg__infer_node(s, value);

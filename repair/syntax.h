@@ -139,7 +139,9 @@ typedef struct gg__meta {
     bool fresh;  /* a new tensor: no alias of a variable */
     /* of a Python number */
     bool seen, constant; /* has this value in the capture; always has it */
+    bool steady;         /* constant, or what the module gives a name once: another module may give it another */
     bool natural;        /* never below zero */
+    bool filled;         /* never zero, unless a size of a tensor is */
     double value;
     TSNode source; /* the name or attribute whose memory a tensor that is not fresh may share */
 } gg__meta;

@@ -103,7 +103,34 @@ static bool is_forgotten(const gg_tree *tree, TSNode statement, gg_str name) {
 
 static bool fits(gg__meta value, gg__meta target) {
     if (value.sort == GG__TENSOR) return value.rank == 0 && gg_str_equal(value.dtype, target.dtype);
-    return value.sort != GG__UNKNOWN && (gg__is_floating(target.dtype) || value.sort != GG__SCALAR_FLOAT);
+    return gg__holds(target.dtype, value);
+}
+
+typedef struct gradients {
+    const gg_rule_input *in;
+    gg_str name; /* of what is stored into */
+    bool given, own;
+} gradients;
+
+static bool note_gradient(TSNode node, void *data) {
+    gradients *g = data;
+    if (!gg_node_is(node, "identifier") && !gg_node_is(node, "attribute")) return true;
+    const gg_break *record = g->in->site->first;
+    gg_str text = gg__text(g->in->tree, node);
+    for (size_t i = 0; record && i < record->fact_count; i++) {
+        if (!gg_str_equal(record->facts[i].name, text) || !record->facts[i].requires_grad) continue;
+        g->given = g->given || !gg_str_equal(text, g->name);
+        g->own = g->own || gg_str_equal(text, g->name);
+    }
+    return true;
+}
+
+/* Would a store of the value make a tensor require gradients that does not, also where nothing is stored? */
+static bool brings_gradients(const gg_rule_input *in, TSNode base, TSNode value) {
+    gradients g = {.in = in, .name = gg__text(in->tree, base)};
+    gg__visit(value, note_gradient, &g);
+    gg__visit(base, note_gradient, &g);
+    return g.given && !g.own;
 }
 
 /* `t[m] = 0.0`, `t[m] = t[m] * 2` */
@@ -112,7 +139,7 @@ static bool is_masked_store(const gg_rule_input *in, TSNode branch, TSNode assig
     gg__masked e = {.in = in};
     if (!gg_node_is(assignment, "assignment") || !gg_node_is(left, "subscript") ||
         !gg__masked_item(in, left, &e.item) || !same_text(in->tree, e.item.mask, mask) ||
-        !gg_node_is(e.item.base, "identifier"))
+        !gg_node_is(e.item.base, "identifier") || brings_gradients(in, e.item.base, right))
         return false;
     return (fits(gg__infer(in, right), e.item.of) || gg__is_elementwise(&e, right)) &&
            is_forgotten(in->tree, branch, gg__text(in->tree, e.item.base));
@@ -142,7 +169,7 @@ static bool is_fill(const gg_rule_input *in, TSNode branch, TSNode expression, T
         gg_str_is(gg__text(in->tree, gg__field(function, "attribute")), assigned ? "masked_fill" : "masked_fill_") &&
         gg_node_is(x, "identifier") && gg__child_count(arguments) == 2;
     if (!named || m.sort != GG__TENSOR || !same_text(in->tree, gg__child(arguments, 0), mask) ||
-        !fits(gg__infer(in, gg__child(arguments, 1)), m))
+        !fits(gg__infer(in, gg__child(arguments, 1)), m) || brings_gradients(in, x, gg__child(arguments, 1)))
         return false;
     gg_str name = gg__text(in->tree, x);
     if (!assigned) return is_forgotten(in->tree, branch, name);
