@@ -143,7 +143,7 @@ static bool is_zero_safe(gg__meta divisor) {
 
 /* Of a number that is zero in another call the gradient is infinite.  Where a size is zero, there is nothing to divide. */
 static bool divides_smoothly(gg__meta divisor) {
-    return gg__is_number(divisor) && ((divisor.steady && divisor.value != 0) || divisor.filled);
+    return gg__is_number(divisor) && ((divisor.seen && divisor.value != 0) || divisor.filled);
 }
 
 static gg__meta power(gg__meta a, gg__meta b, gg__meta out) {
