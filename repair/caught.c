@@ -190,11 +190,6 @@ static bool is_called(TSNode node) {
     return gg_node_is(parent, "call") && ts_node_eq(gg__field(parent, "function"), node);
 }
 
-/* What lists the inputs calls nothing itself. */
-static bool is_listed(const gg_tree *tree, TSNode node) {
-    return gg_str_is(gg__text(tree, gg__field(gg__function(node), "name")), "graphglue_inputs");
-}
-
 /* `g = torch.compile(f)`: the name stands for it; `torch.compile(f)(x)` calls it. */
 static bool is_compiled(reaching *r, TSNode node) {
     TSNode call = gg__parent(gg__parent(node)), parent = gg__parent(call), left = gg__field(parent, "left");
@@ -215,7 +210,7 @@ static bool is_compiled(reaching *r, TSNode node) {
 static void on_value(reaching *r, const reached *name, TSNode node) {
     TSNode parent = gg__parent(node), around = gg__parent(parent);
     TSNode asked = gg__field(around, "function");
-    if (is_listed(r->tree, node) || is_compiled(r, node)) return;
+    if (gg__lists_inputs(r->tree, gg__function(node)) || is_compiled(r, node)) return;
     if (gg_node_is(parent, "type") || gg_node_is(parent, "comparison_operator")) return;
     if (gg_node_is(parent, "attribute")) return; /* `g.calls`, `Box.make(x)` */
     if (name->is_class && gg_node_is(around, "class_definition") &&
@@ -259,7 +254,7 @@ static bool follow(TSNode node, void *data) {
         const reached *name = find(r, gg__text(r->tree, gg__field(node, "attribute")));
         if (name) on_attribute(r, name, node);
     } else if (gg_node_is(node, "string_content") && r->named) {
-        r->caught = r->caught || (find(r, gg__text(r->tree, node)) && !is_listed(r->tree, node));
+        r->caught = r->caught || (find(r, gg__text(r->tree, node)) && !gg__lists_inputs(r->tree, gg__function(node)));
     }
     return !r->caught;
 }

@@ -100,9 +100,8 @@ typedef struct gentleness {
 
 static bool is_gentle_definition(TSNode definition, void *data) {
     gentleness *g = data;
-    gg_site nowhere = *g->caller->in->site;
-    nowhere.first = NULL; /* facts are the caller's */
-    gg_rule_input in = {.tree = g->caller->in->tree, .site = &nowhere, .span = g->caller->in->span};
+    gg_site nowhere;
+    gg_rule_input in = gg__blind(g->caller->in, &nowhere);
     changes inner = {&in, gg__field(definition, "body"), 0, g->caller->depth + 1, stop, NULL};
     g->count++;
     return inner.depth < MAX_DEPTH && gg__visit(inner.scope, keeps_nothing, NULL) && scan(&inner);
@@ -332,6 +331,20 @@ static bool scan(const changes *c) {
 bool gg__each_change(const gg_rule_input *in, TSNode scope, uint32_t from, gg__visitor found, void *data) {
     changes c = {in, scope, from, 0, found, data};
     return scan(&c);
+}
+
+bool gg__changes_nothing(const gg_rule_input *in) {
+    return gg__each_change(in, gg_tree_root(in->tree), 0, stop, NULL);
+}
+
+gg_rule_input gg__blind(const gg_rule_input *in, gg_site *nowhere) {
+    *nowhere = *in->site;
+    nowhere->first = NULL;
+    return (gg_rule_input){.tree = in->tree, .site = nowhere, .span = in->span};
+}
+
+bool gg__lists_inputs(const gg_tree *tree, TSNode function) {
+    return gg_str_is(gg__text(tree, gg__field(function, "name")), "graphglue_inputs");
 }
 
 uint32_t gg__runs_from(TSNode statement) {

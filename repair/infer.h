@@ -82,6 +82,8 @@ gg__meta gg__moved(gg__inference *s, const gg__call *call, bool *known);
 
 /* ---- subscripts.c ------------------------------------------------------------------------------------------------------------ */
 gg__meta gg__subscript(gg__inference *s, TSNode node);
+/* The indices of a subscript one by one, and how many; 0 when there are more than `max`. */
+uint32_t gg__indices_of(TSNode subscript, TSNode *out, uint32_t max);
 /* Is the name the index of a loop over all there is in that dimension of the tensor, `for i in range(x.shape[0])`? (counted.c) */
 bool gg__counts_through(const gg_tree *tree, TSNode index, TSNode x, int32_t dim);
 bool gg__is_counter(const gg_tree *tree, TSNode index); /* … or of any range, or of enumerate(…) */

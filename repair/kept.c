@@ -229,22 +229,13 @@ static bool does_not_keep_attribute(TSNode node, void *data) {
     return !gg__is_kept(here ? r->in : &r->blind, node, false);
 }
 
-static const gg_fact *fact_of(const gg_rule_input *in, gg_str name) {
-    const gg_break *record = in->site->first;
-    for (size_t i = 0; record && i < record->fact_count; i++)
-        if (gg_str_equal(record->facts[i].name, name)) return &record->facts[i];
-    return NULL;
-}
-
 bool gg__may_change_attribute(const gg_rule_input *in, TSNode statement, TSNode attribute) {
-    gg_site nowhere = *in->site;
-    nowhere.first = NULL;
+    gg_site nowhere;
     readers r = {.in = in, .function = gg__function(statement), .statement = statement};
-    r.blind = *in;
-    r.blind.site = &nowhere;
+    r.blind = gg__blind(in, &nowhere);
     r.text = gg__text(in->tree, attribute);
     r.name = gg__text(in->tree, gg__field(attribute, "attribute"));
-    const gg_fact *fact = fact_of(in, r.text);
+    const gg_fact *fact = gg__fact_of(in, r.text);
     /* a parameter is kept by whom it is used; one that is expanded cannot be stored to */
     if (!fact || fact->requires_grad || fact->layout == GG_LAYOUT_STRIDED ||
         !gg_str_starts_with(r.text, GG_STR("self.")))

@@ -63,7 +63,7 @@ static bool is_index(TSNode parent, uint32_t i) {
     return field && strcmp(field, "subscript") == 0;
 }
 
-static uint32_t indices_of(TSNode node, TSNode *out, uint32_t max) {
+uint32_t gg__indices_of(TSNode node, TSNode *out, uint32_t max) {
     uint32_t count = 0;
     for (uint32_t i = 0; i < ts_node_child_count(node); i++) {
         if (!is_index(node, i)) continue;
@@ -79,7 +79,7 @@ static uint32_t indices_of(TSNode node, TSNode *out, uint32_t max) {
 
 static gg__meta tensor_subscript(gg__inference *s, TSNode node, gg__meta x) {
     TSNode indices[GG__MAX_RANK];
-    uint32_t count = indices_of(node, indices, GG__MAX_RANK);
+    uint32_t count = gg__indices_of(node, indices, GG__MAX_RANK);
     int32_t used = 0;
     bool rest = false;
     picked p = {0};

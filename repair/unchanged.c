@@ -90,16 +90,9 @@ static bool is_unchanged_in(TSNode function, void *data) {
     return gg__each_change(k.in, function, 0, is_none_of_them, &k);
 }
 
-static bool is_change(TSNode changed, void *data) {
-    (void)changed, (void)data;
-    return false;
-}
-
 bool gg__are_unchanged_attributes(const gg_rule_input *in, TSNode branch, const gg_str *names, size_t count) {
-    gg_site nowhere = *in->site;
-    nowhere.first = NULL; /* facts are those of the break's own function */
-    gg_rule_input blind = {.tree = in->tree, .site = &nowhere, .span = in->span};
+    gg_site nowhere;
+    gg_rule_input blind = gg__blind(in, &nowhere);
     keepers k = {.in = &blind, .branch = branch, .attributes = names, .attribute_count = count};
-    TSNode root = gg_tree_root(in->tree);
-    return gg__each_change(&blind, root, 0, is_change, NULL) || gg__visit(root, is_unchanged_in, &k);
+    return gg__changes_nothing(&blind) || gg__visit(gg_tree_root(in->tree), is_unchanged_in, &k);
 }

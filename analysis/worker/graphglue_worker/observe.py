@@ -487,7 +487,7 @@ def eager(entry: Entry, more: tuple[Plan, ...] = ()) -> Iterator[Run | Gradients
         yield gradients(entry, GIVEN, flip=True)
     for plan in (GIVEN, OTHER, ZEROS):
         yield gradients(entry, plan)
-    if _has_buffers(entry):
+    if _has_buffers(entry.build(GIVEN.seed)):
         yield gradients(entry, GIVEN, calls=2)
         yield gradients(entry, GIVEN, flip=True, calls=2)
     yield from _varied(entry, True)
@@ -516,8 +516,8 @@ def _in_the_other_mode(entry: Entry) -> Run | None:
     return _observe(call, f"{GIVEN.words}, in the other mode", 100, None, None)
 
 
-def _has_buffers(entry: Entry) -> bool:
-    owner = varied.module(entry.build(GIVEN.seed).fn)
+def _has_buffers(call: Call) -> bool:
+    owner = varied.module(call.fn)
     return owner is not None and next(owner.buffers(), None) is not None
 
 
@@ -525,8 +525,9 @@ def _varied(entry: Entry, differentiate: bool, first: tuple[Plan, ...] = ()) -> 
     """Variations of the given inputs, as many as there is time for, `first` in front; and gradients of some."""
     end = time.process_time() + VARIED_S
     try:
-        variations = list(varied.of(entry.build(GIVEN.seed)))
-        twice = differentiate and _has_buffers(entry)
+        given = entry.build(GIVEN.seed)
+        variations = list(varied.of(given))
+        twice = differentiate and _has_buffers(given)
     except (Exception, SystemExit):  # noqa: BLE001 - user code; the given inputs told
         return
     known = {v.words: v for v in variations}

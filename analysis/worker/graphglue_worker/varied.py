@@ -206,21 +206,17 @@ def _resized(dim: int, more: int, least: int = 1) -> Step:
     return lambda call: resize(call, dim, more, least)
 
 
-def _lists(call: "Call") -> int:
-    """How many tensors with dimensions are in lists and tuples among the arguments."""
-    return sum(1 for v in _parts(call) for x in _pytree.tree_leaves(v) if _usual(x) and x.dim())
-
-
-def _parts(call: "Call") -> list[Any]:
-    return [v for v in (*call.args, *call.kwargs.values()) if isinstance(v, (list, tuple))]
+def _parts(call: "Call") -> list[torch.Tensor]:
+    """The tensors with dimensions that are in lists and tuples among the arguments."""
+    lists = [v for v in (*call.args, *call.kwargs.values()) if isinstance(v, (list, tuple))]
+    return [x for x in _pytree.tree_leaves(lists) if _usual(x) and x.dim()]
 
 
 def _part(number: int, rows: Callable[[int], int]) -> Step:
     """One tensor of the lists by itself with another number of rows."""
 
     def step(call: "Call") -> bool:
-        tensors = [x for v in _parts(call) for x in _pytree.tree_leaves(v) if _usual(x) and x.dim()]
-        one = tensors[number]
+        one = _parts(call)[number]
         wanted = rows(one.size(0))
         if wanted == one.size(0):
             return False
@@ -277,7 +273,7 @@ def of(call: "Call") -> Iterator[Variation]:
 
 
 def _parts_resized(call: "Call") -> Iterator[tuple[str, Step]]:
-    for i in range(min(_lists(call), MOST_PARTS)):
+    for i in range(min(len(_parts(call)), MOST_PARTS)):
         yield f"a single row in part {i + 1}", _part(i, lambda size: 1)
         yield f"one more row in part {i + 1}", _part(i, lambda size: size + 1)
 
