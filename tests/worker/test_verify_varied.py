@@ -52,6 +52,13 @@ WRONG = [
         args="(torch.ones(3), torch.ones(3) * 5, torch.tensor(1), 0)",
     ),
     Case(
+        "a number of features that no layer has asked for",
+        SLICE.format("if n > 10:\n        h = h.view(-1, 5, 2).flatten(1) + 1"),
+        SLICE.format("h = torch.where(n > 10, h.view(-1, 5, 2).flatten(1) + 1, h)"),
+        "on inputs longer in the second dimension, eager: the original returns, the edited code raises RuntimeError",
+        args="(torch.ones(2, 10), torch.tensor(1))",
+    ),
+    Case(
         "gradients where a number is zero",
         "def f(x, n, k=2.0):\n    h = x * 2\n    if n > 10:\n        h = h / k\n    return h\n",
         "def f(x, n, k=2.0):\n    h = x * 2\n    return torch.where(n > 10, h / k, h)\n",
@@ -97,7 +104,30 @@ WRONG = [
     ),
 ]
 
+LAYER = """class N(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 4)
+
+    def forward(self, x, n):
+        {}
+        return x * 2
+"""
+
 RIGHT = [
+    Case(
+        "a layer whose turn it is not, and features that it does not take",
+        LAYER.format("if n > 10:\n            x = x + self.layer(x)"),
+        LAYER.format("x = torch.where(n > 10, x + self.layer(x), x)"),
+        args="(torch.ones(2, 4), torch.tensor(1))",
+        entry="N()",
+    ),
+    Case(
+        "what is added in an arm, and is as long as the features were",
+        "def f(x, y, n):\n    if n > 10:\n        x = x + y\n    return x * 2\n",
+        "def f(x, y, n):\n    return torch.where(n > 10, x + y, x) * 2\n",
+        args="(torch.ones(2, 4), torch.ones(4), torch.tensor(1))",
+    ),
     Case(
         "the largest of nothing, in what is not wanted",
         SLICE.format("if n > 10:\n        h = h - h.max()"),

@@ -39,8 +39,8 @@ class Copies:
 
     def __init__(self, output: Any, *others: Any) -> None:
         """`output`: the result of the original code; `others`: what else was seen in that run."""
-        self._returned = {leaf.number for leaf in _leaves(output)}
-        self._aliases = {leaf.number: leaf.alias for value in (output, *others) for leaf in _leaves(value)}
+        self._returned = {leaf.number for leaf in leaves(output)}
+        self._aliases = {leaf.number: leaf.alias for value in (output, *others) for leaf in leaves(value)}
 
     def admit(self, a: Leaf, b: Leaf) -> bool:
         """`a` of the original, `b` of the edited code."""
@@ -84,7 +84,8 @@ def _has_no_gaps(leaf: Leaf) -> bool:
     return True
 
 
-def _leaves(value: Any) -> Iterator[Leaf]:
+def leaves(value: Any) -> Iterator[Leaf]:
+    """The tensors in a snapshot."""
     waiting, done = [value], set()
     while waiting:
         at = waiting.pop()

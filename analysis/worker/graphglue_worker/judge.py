@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from graphglue_worker import cascade, compare, observe, proposed, reached, varied
+from graphglue_worker import cascade, compare, fits, observe, proposed, reached, varied
 from graphglue_worker.observe import Run
 from graphglue_worker.said import Unsteady
 
@@ -202,7 +202,7 @@ def _compare_sides(a: Side, b: Side, classes: set[str], copies: bool) -> Iterato
     undefined = {plan for plan, x in a.eager.items() if _is_undefined(x, a.again.get(plan), kept)}
     for compiled, runs, originals in ((False, b.eager, a.eager), (True, b.compiled, a.compiled)):
         how = "compiled" if compiled else "eager"
-        comparison = _Comparison(kept, defined, compiled, compiled and _quiet(classes), copies)
+        comparison = _Comparison(kept, defined, compiled, compiled and _quiet(classes), copies, given)
         for plan, x in a.eager.items():
             y, was = runs.get(plan), originals.get(plan)
             if not x.ended or (y is None and how not in b.lost) or (x.error and observe.is_optional(plan)):
@@ -289,13 +289,14 @@ def _unsteady(side: Side) -> Unsteady:
 @dataclass
 class _Comparison:
     """How runs are compared.  `kept`: names of what is held that the original repeats.  `defined`: what the edited code held before any call.
-    `quiet`: which exception is raised is waived."""
+    `quiet`: which exception is raised is waived.  `given`: the original on the given inputs."""
 
     kept: set[str]
     defined: dict[str, bytes] = field(default_factory=dict)
     compiled: bool = False
     quiet: bool = False
     copies: bool = False
+    given: Run | None = None
 
     def differences(self, x: Run, y: Run, was: Run | None = None) -> list[Found]:
         """Of two runs, but for what they said.  `was`: the original compiled, whose exceptions and attributes may depend on that already."""
@@ -305,7 +306,9 @@ class _Comparison:
             same_type = same_type or (self.compiled and _is_assert(x.error, y.error))
             if self.compiled and was and _fail_alike(was.error, y.error):  # the compiler cannot do either
                 return []
-            if _reduces_nothing(x, y):
+            if _reduces_nothing(x, y) or (
+                self.given and observe.is_extra(x.plan) and fits.does_not_fit(self.given, x, y)
+            ):
                 return []
             if not (same_type and (self.compiled or x.error == y.error) or self.quiet and x.error and y.error):
                 said = [e and f"{e[0]}: {e[1].strip()[:120]}" for e in (x.error, y.error)]

@@ -1,0 +1,45 @@
+"""Sizes that go together: what another size of the inputs cannot be, since a parameter or another input has the same one.
+
+An edit computes what the original may leave out.  A layer whose turn it is not, given another number of features than it has, raises then, where the
+original does not come to it.  No input that the layer takes has that size, so nothing is told by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from graphglue_worker import compare
+
+if TYPE_CHECKING:
+    from graphglue_worker.observe import Run
+
+_SHAPES = ("RuntimeError", "TorchRuntimeError")  # eager, and of Dynamo's fake tensors
+
+
+def does_not_fit(given: Run, x: Run, y: Run) -> bool:
+    """Does the edited code raise on other sizes (`y`) where the original returns (`x`), and are those not free?  `given`: the original on the
+    given inputs.  Rows are free: any number of them is usual."""
+    if x.error or not y.error or y.error[0] not in _SHAPES:
+        return False
+    changed, kept, rows = _sizes(given, x)
+    if not changed or rows:
+        return False
+    bound = kept.union(*(leaf.shape for leaf in compare.leaves(given.state)))
+    return changed <= bound
+
+
+def _sizes(given: Run, x: Run) -> tuple[set[int], set[int], bool]:
+    """Sizes of the given inputs in dimensions that have another one now, those in dimensions that do not, and whether a first dimension is
+    among the former."""
+    changed, kept, rows = set(), set(), False
+    for a, b in _pairs(given, x):
+        for dim, (was, now) in enumerate(zip(a, b, strict=False)):
+            (kept if was == now else changed).add(was)
+            rows = rows or (was != now and dim == 0)
+    return changed, kept, rows
+
+
+def _pairs(given: Run, x: Run) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+    for a, b in zip(compare.leaves(given.inputs), compare.leaves(x.inputs), strict=False):
+        yield tuple(a.shape), tuple(b.shape)
