@@ -47,7 +47,7 @@ gg__meta gg__lowered(gg__meta x);
 gg_str gg__dtype_named(gg__inference *s, TSNode node, gg__vagueness *vague);
 gg_str gg__dtype_of_method(gg_str name); /* `half` makes torch.float16 of a tensor; empty when no such method */
 double gg__largest(gg_str dtype);
-bool gg__holds(gg_str dtype, gg__meta number); /* can be made an element of it without an error */
+bool gg__holds(gg_str dtype, gg__meta number); /* can be made an element of it without an error, in any sensible call */
 
 /* ---- shapes.c: sizes and dimensions -------------------------------------------------------------------------------------- */
 typedef struct gg__sizes {

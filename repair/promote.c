@@ -279,6 +279,6 @@ bool gg__holds(gg_str name, gg__meta number) {
                 (number.steady && fabs(number.value) <= dtypes[d].largest && (d != UINT8 || number.value >= 0)));
     if (d == DOUBLE || number.sort == GG__SCALAR_BOOL) return true;
     if (!number.seen) return d != HALF;
-    if (!number.steady) return false; /* in another call it may be larger */
+    if (!number.steady) return d != HALF; /* in another call it may be larger, but not than what float holds */
     return !isfinite(number.value) || fabs(number.value) <= dtypes[d].largest * 1.0001;
 }
