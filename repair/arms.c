@@ -312,27 +312,47 @@ static void keep_test(gg__select *s, gg__test *test) {
     test->text = name;
 }
 
+/* An inner arm is taken where the outer one is, too: the conditions are names by then. */
+static void take(gg__select *s, const gg__test *outer, gg__test inner) {
+    s->taken = inner;
+    if (!s->divides_safely || outer->text.len == 0) return;
+    gg_str a = gg__test_text(s, *outer), b = gg__test_text(s, inner);
+    s->taken = (gg__test){gg_arena_printf(s->arena, "%.*s & %.*s", GG_STR_ARG(a), GG_STR_ARG(b)), false, false};
+}
+
+static bool select_arms(gg__select *s, gg__arm *arm, TSNode node, gg__test test, const gg__test *outer, uint32_t clause,
+                        TSNode fallback, uint32_t depth);
+
 static bool select_chain(gg__select *s, gg__arm *arm, TSNode node, const gg__test *given, uint32_t clause,
                          TSNode fallback, uint32_t depth) {
-    TSNode own = clause ? alternative(node, clause - 1) : node, next = alternative(node, clause);
-    bool skips = s->skips && depth == 0;
-    TSNode block = skips ? gg__parent(node) : gg__field(own, "consequence"), none = {0};
-    gg__test test = {0};
-    if (depth > MAX_NESTED || (s->divides_safely && depth > 0))
-        return false; /* an inner arm may be taken where the outer is not */
+    TSNode own = clause ? alternative(node, clause - 1) : node;
+    gg__test test = {0}, outer = s->taken;
+    if (depth > MAX_NESTED) return false;
     settle(s, arm);
     if (given)
         test = *given;
     else if (!gg__test_of(s, arm, gg__field(own, "condition"), &test))
-        return false;
+        return depth ? gg__untestable(s, gg__field(own, "condition")) : false;
+    if (s->divides_safely) keep_test(s, &test);
+    bool done = select_arms(s, arm, node, test, &outer, clause, fallback, depth);
+    s->taken = outer;
+    return done;
+}
+
+static bool select_arms(gg__select *s, gg__arm *arm, TSNode node, gg__test test, const gg__test *outer, uint32_t clause,
+                        TSNode fallback, uint32_t depth) {
+    TSNode own = clause ? alternative(node, clause - 1) : node, next = alternative(node, clause);
+    bool skips = s->skips && depth == 0;
+    TSNode block = skips ? gg__parent(node) : gg__field(own, "consequence"), none = {0};
+    gg__test otherwise = test;
+    otherwise.negated = !test.negated;
     gg__arm *yes = gg_arena_alloc(s->arena, sizeof(*yes)), *no = gg_arena_alloc(s->arena, sizeof(*no));
     *yes = *no = *arm;
     yes->suffix = "then";
     no->suffix = "else";
-    if (s->divides_safely) keep_test(s, &test);
-    s->taken = test;
+    take(s, outer, test);
     if (!run_block(s, yes, block, skips ? node : none, fallback, depth)) return false;
-    s->taken.negated = !test.negated;
+    take(s, outer, otherwise);
     if (gg_node_is(next, "elif_clause")) {
         if (!select_chain(s, no, node, NULL, clause + 1, fallback, depth + 1)) return false;
     } else if (!ts_node_is_null(next) && !run_block(s, no, gg__field(next, "body"), none, fallback, depth)) {
@@ -340,9 +360,9 @@ static bool select_chain(gg__select *s, gg__arm *arm, TSNode node, const gg__tes
     }
     gg_str returned = GG_STR(GG__RETURNED);
     bool over = gg__arm_find(yes, returned) || gg__arm_find(no, returned);
-    s->taken.negated = test.negated;
+    take(s, outer, test);
     if (over && !fall_through(s, yes, fallback)) return false;
-    s->taken.negated = !test.negated;
+    take(s, outer, otherwise);
     if (over && !fall_through(s, no, fallback)) return false;
     if (count_merges(s, arm, yes, no, depth) > 1) keep_test(s, &test);
     for (size_t i = 0; i < yes->count; i++)

@@ -1,16 +1,28 @@
-/* Divisors in arms that are not taken.  See select.h. */
+/* Divisors, and operands of roots and logarithms, in arms that are not taken.  See select.h. */
 #include "repair/alias.h"
+#include "repair/hindrance.h"
+#include "repair/infer.h"
 #include "repair/scalar.h"
 #include "repair/select.h"
 
 enum { MAX_BACK = 16 };
 
-TSNode gg__divisor(const gg__select *s, const gg__arm *arm, TSNode node) {
-    TSNode none = {0}, right = gg__field(node, "right");
-    if (!gg_node_is(node, "binary_operator") || !gg_str_is(gg__text(s->in->tree, gg__field(node, "operator")), "/"))
-        return none;
+TSNode gg__guarded(const gg__select *s, const gg__arm *arm, TSNode node, const char **fill) {
+    TSNode none = {0}, left = gg__field(node, "left"), right = gg__field(node, "right");
+    gg__inference look = {.in = s->in};
+    *fill = "1";
+    if (!gg_node_is(node, "binary_operator")) {
+        TSNode operand = gg__guardable(&look, node, fill);
+        return gg__infer_in(s, arm, operand).sort == GG__TENSOR ? operand : none;
+    }
+    gg_str op = gg__text(s->in->tree, gg__field(node, "operator"));
+    if (gg_str_is(op, "**")) {
+        gg__meta base = gg__infer_in(s, arm, left), exponent = gg__infer_in(s, arm, right);
+        bool rough = gg__has_root(base, exponent) && exponent.value != 0 && exponent.value < 1;
+        return rough ? left : none;
+    }
     gg__meta m = gg__infer_in(s, arm, right);
-    return m.sort == GG__TENSOR && !gg_str_is(m.dtype, "torch.bool") ? right : none;
+    return gg_str_is(op, "/") && m.sort == GG__TENSOR && !gg_str_is(m.dtype, "torch.bool") ? right : none;
 }
 
 typedef struct origin {
@@ -66,9 +78,12 @@ typedef struct search {
 
 static bool has_smooth_divisor(TSNode node, void *data) {
     const search *in = data;
-    TSNode divisor = gg__divisor(in->s, in->arm, node);
+    const char *fill;
+    TSNode operand = gg__guarded(in->s, in->arm, node, &fill);
     origin o = {in->s, in->arm, 0};
-    return ts_node_is_null(divisor) || is_smooth(&o, divisor);
+    if (ts_node_is_null(operand) || is_smooth(&o, operand)) return true;
+    return gg__hinder(in->s->in, operand,
+                      "where it is not wanted, the gradient of what it is made of may be infinite or NaN");
 }
 
 bool gg__divisors_are_smooth(const gg__select *s, const gg__arm *arm, TSNode node) {

@@ -6,6 +6,8 @@
 #include "repair/infer.h"
 #include "repair/alias.h"
 
+#include <math.h>
+
 enum { MAX_DEPTH = 100 };
 
 const gg__meta gg__unknown = {.sort = GG__UNKNOWN};
@@ -179,7 +181,8 @@ static gg__meta infer(gg__inference *s, TSNode node) {
         bool power = s->loose && gg_str_is(op, "**") && b.sort == GG__SCALAR_INT && b.constant && b.value >= 0;
         if (power && a.sort == GG__SCALAR_FLOAT && out.sort == GG__UNKNOWN) /* it may be too large */
             return gg__any_number(a.sort);
-        if (s->divides_safely && gg_str_is(op, "/") && out.sort == GG__TENSOR) out.smooth = a.smooth && b.smooth;
+        bool guarded = gg_str_is(op, "/") || (gg_str_is(op, "**") && gg__has_root(a, b));
+        if (s->divides_safely && guarded && out.sort == GG__TENSOR) out.smooth = a.smooth && b.smooth;
         return out;
     }
     if (gg_node_is(node, "comparison_operator")) return comparison(s, node);
@@ -193,6 +196,10 @@ static gg__meta infer(gg__inference *s, TSNode node) {
     if (gg_node_is(node, "not_operator")) return boolean(s, node, "argument", NULL);
     if (gg_node_is(node, "boolean_operator")) return boolean(s, node, "left", "right");
     return gg__literal(s->in->tree, node);
+}
+
+bool gg__has_root(gg__meta a, gg__meta b) {
+    return a.sort == GG__TENSOR && gg__is_floating(a.dtype) && gg__is_number(b) && b.constant && isfinite(b.value);
 }
 
 gg__meta gg__infer_node(gg__inference *s, TSNode node) {

@@ -18,6 +18,7 @@ gg__meta gg__infer_dividing(const gg_rule_input *in, TSNode node); /* gg__infer 
 /* … where operations may fail, since the edit leaves them as they are: only what they give is asked.  Sizes may be GG__FITTING. */
 gg__meta gg__infer_loosely(const gg_rule_input *in, TSNode node);
 enum { GG__FITTING = -2 }; /* a size that nobody knows, and that fits what it meets */
+bool gg__has_root(gg__meta base, gg__meta exponent); /* `x ** 0.5`: of one, the gradient is finite */
 gg__meta gg__any_number(gg__sort sort);
 gg__meta gg__seen(gg__sort sort, double value);     /* a number of this value when the capture was made */
 gg__meta gg__constant(gg__sort sort, double value); /* … and whenever */
@@ -102,6 +103,9 @@ gg__call gg__read_call(gg__inference *s, TSNode node);
 void gg__read_operand(gg__inference *s, gg__call *call);
 /* Binds arguments to names, which are in the order of their positions; false when one has no place. */
 bool gg__bind_arguments(gg__inference *s, const gg__call *call, const char *const *names, uint32_t count, TSNode *out);
+
+/* The operand of a root, a logarithm and their like, and a number whose gradient is finite there; null when the node is none. */
+TSNode gg__guardable(gg__inference *s, TSNode node, const char **fill);
 
 /* ---- extremes.c: what gives values and their places at once --------------------------------------------------------------- */
 /* `x.max(dim=1).values`, `x.topk(2)[0]`, of the attribute or subscript; unknown when it is none. */

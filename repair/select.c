@@ -150,19 +150,32 @@ static void put(writing *w, uint32_t start, uint32_t end, gg_str text) {
     }
 }
 
-static void put_divisor(writing *w, TSNode divisor) {
-    TSNode inner = gg__strip_parentheses(divisor);
+/* … in front of them: what is inside ends first. */
+static void put_end(writing *w, uint32_t start, uint32_t end, gg_str text) {
+    piece one = {{start, end}, text};
+    gg_list_push(&w->pieces, one);
+    for (size_t i = w->pieces.len; --i > 0 && w->pieces.items[i - 1].span.start >= start;) {
+        w->pieces.items[i] = w->pieces.items[i - 1];
+        w->pieces.items[i - 1] = one;
+    }
+}
+
+static void put_guard(writing *w, TSNode operand, const char *fill) {
+    TSNode inner = gg__strip_parentheses(operand);
     gg__select *s = w->s;
-    gg_str head = gg_arena_printf(s->arena, "%.*s.where(%.*s, %s", GG_STR_ARG(s->torch), GG_STR_ARG(s->taken.text),
-                                  s->taken.negated ? "1, " : "");
-    put(w, ts_node_start_byte(divisor), ts_node_start_byte(inner), head);
-    put(w, ts_node_end_byte(inner), ts_node_end_byte(divisor), s->taken.negated ? GG_STR(")") : GG_STR(", 1)"));
+    bool negated = s->taken.negated;
+    gg_str head = gg_arena_printf(s->arena, "%.*s.where(%.*s, %s%s", GG_STR_ARG(s->torch), GG_STR_ARG(s->taken.text),
+                                  negated ? fill : "", negated ? ", " : "");
+    gg_str tail = gg_arena_printf(s->arena, "%s%s)", negated ? "" : ", ", negated ? "" : fill);
+    put(w, ts_node_start_byte(operand), ts_node_start_byte(inner), head);
+    put_end(w, ts_node_end_byte(inner), ts_node_end_byte(operand), tail);
 }
 
 static bool write_part(TSNode node, void *data) {
     writing *w = data;
-    TSNode divisor = w->s->divides_safely ? gg__divisor(w->s, w->arm, node) : (TSNode){0};
-    if (!ts_node_is_null(divisor)) put_divisor(w, divisor);
+    const char *fill;
+    TSNode operand = w->s->divides_safely ? gg__guarded(w->s, w->arm, node, &fill) : (TSNode){0};
+    if (!ts_node_is_null(operand)) put_guard(w, operand, fill);
     if (!gg_node_is(node, "identifier") || gg__is_member_name(node)) return true;
     const gg__binding *b = find(w->arm, gg__text(w->s->in->tree, node));
     if (b) put(w, ts_node_start_byte(node), ts_node_end_byte(node), b->text);

@@ -101,9 +101,9 @@ bool gg__draws_a_float(const gg__select *s, TSNode condition); /* by Python: see
 
 /* ---- divisors.c -----------------------------------------------------------------------------------------------------------------
  * `x / n if n > 0 else x`: where n is zero the quotient is not wanted, but its gradient, zero times infinity, is not a number.  So the divisor is one
- * there: torch.where(n > 0, x / torch.where(n > 0, n, 1), x). */
-/* The divisor of a division by a tensor of numbers; null when the node is none. */
-TSNode gg__divisor(const gg__select *s, const gg__arm *arm, TSNode node);
+ * there: torch.where(n > 0, x / torch.where(n > 0, n, 1), x).  Roots and logarithms get such an operand, too. */
+/* The divisor of a division by a tensor of numbers, the operand of a root; null when the node is none.  `fill`: what it is where it is not wanted. */
+TSNode gg__guarded(const gg__select *s, const gg__arm *arm, TSNode node, const char **fill);
 /* Are all divisors in the expression made smoothly, as far as back as the function tells?  Where they are not wanted, their gradients are zero. */
 bool gg__divisors_are_smooth(const gg__select *s, const gg__arm *arm, TSNode node);
 

@@ -227,7 +227,9 @@ static bool build_with(const gg_rule_input *in, bool divides_safely, gg_arena *a
 /* Divisors are left as they are where nothing speaks against it. */
 static bool build(const gg_rule_input *in, gg_arena *arena, TSNode *out_node, gg_span *span, gg_str *out,
                   bool *copies) {
-    return build_with(in, false, arena, out_node, span, out, copies) ||
+    gg_rule_input quiet = *in; /* what hinders the second try hinders */
+    quiet.hindrance = NULL;
+    return build_with(&quiet, false, arena, out_node, span, out, copies) ||
            build_with(in, true, arena, out_node, span, out, copies);
 }
 
