@@ -1,4 +1,5 @@
 /* Arms of branches as values.  See select.h. */
+#include "repair/alias.h"
 #include "repair/hindrance.h"
 #include "repair/infer.h"
 #include "repair/select.h"
@@ -131,7 +132,10 @@ static bool augment(gg__select *s, gg__arm *arm, TSNode node) {
         return gg__hinder(s->in, node, "stores to what is no name, which only one way may do");
     if (s->divides_safely && !gg__divisors_are_smooth(s, arm, right)) return false;
     op = gg_str_slice(op, 0, op.len - 1);
-    gg__meta old = gg__infer_in(s, arm, left), m = gg__arithmetic(op, old, gg__infer_in(s, arm, right));
+    gg__meta old = gg__infer_in(s, arm, left), by = gg__infer_in(s, arm, right), m = gg__arithmetic(op, old, by);
+    bool guarded = s->divides_safely && gg_str_is(op, "/") && by.sort == GG__TENSOR;
+    if (guarded && !gg__is_made_smoothly(s, arm, right)) return false;
+    if (guarded) m.smooth = old.smooth && by.smooth;
     bool number = gg__is_number(old) && gg__is_number(m), fresh = true;
     for (size_t i = 0; i < arm->count; i++)
         fresh = fresh && (arm->items[i].meta.fresh || gg__is_number(arm->items[i].meta));
@@ -141,12 +145,12 @@ static bool augment(gg__select *s, gg__arm *arm, TSNode node) {
         return gg__hinder(s->in, node, "changes `%.*s` in place, which other code may hold", GG_STR_ARG(name));
     if (!number && m.sort == GG__TENSOR && !gg__same_tensor(old, m))
         return gg__hinder(s->in, node, "makes `%.*s` one of another dtype or shape", GG_STR_ARG(name));
-    if (!number && !gg__selectable(s, m)) return gg__unselectable(s, arm, right);
+    if (!number && !gg__selectable(s, m)) return gg__unselectable_of(s, arm, node, m);
     gg__binding out = {.name = name, .meta = m, .pending = true};
     uint64_t more;
     gg_str a = gg__text_reading(s, arm, left, &out.reads), b = gg__text_reading(s, arm, right, &more);
     out.reads |= more;
-    b = gg__closed(s, b, right);
+    b = guarded ? gg__where(s, s->taken, b, GG_STR("1")) : gg__closed(s, b, right);
     out.text = gg_arena_printf(s->arena, "%.*s %.*s %.*s", GG_STR_ARG(a), GG_STR_ARG(op), GG_STR_ARG(b));
     return gg__arm_bind(arm, out);
 }
@@ -242,17 +246,30 @@ static bool lose(const gg__select *s, gg__arm *arm, gg_str name, const char *why
     return gg__arm_bind(arm, lost);
 }
 
+/* `c = torch.tensor([1., 2.])` in front of the branch, and another such in an arm: both have torch's default dtype, whatever it is. */
+static void follow_default(const gg__select *s, gg__binding *b, gg__meta other) {
+    if (other.vague != GG__DEFAULT || b->meta.vague || !gg_node_is(b->from, "identifier") ||
+        !gg_str_equal(b->text, b->name))
+        return;
+    gg__meta made = gg__infer(s->in, gg__value_at(s->in->tree, s->statement, b->name));
+    if (made.sort == GG__TENSOR && made.vague == GG__DEFAULT && gg_str_equal(made.dtype, b->meta.dtype))
+        b->meta.vague = GG__DEFAULT;
+}
+
 static bool merge(gg__select *s, gg__arm *arm, gg__test *test, TSNode node, gg__arm *yes, gg__arm *no, gg_str name) {
     sample_search search = {.tree = s->in->tree, .name = name};
     bool going = gg__visit(node, is_no_sample, &search);
     for (TSNode at = node; s->skips && going && !ts_node_is_null(at); at = ts_node_next_named_sibling(at))
         going = gg__visit(at, is_no_sample, &search);
     gg__binding a, b;
-    if (!value_in(s, yes, arm, name, search.found, &a) || !value_in(s, no, arm, name, search.found, &b))
+    TSNode sample = search.found;
+    if (!value_in(s, yes, arm, name, sample, &a) || !value_in(s, no, arm, name, sample, &b))
         return lose(s, arm, name, "has no known value of its own on both ways");
     if (gg_str_equal(a.text, b.text) && a.form == b.form && (a.form || a.meta.sort != GG__UNKNOWN))
         return gg__arm_bind(arm, a);
     if (a.form || b.form) return lose(s, arm, name, "gives values in another form on the other way");
+    follow_default(s, &a, b.meta);
+    follow_default(s, &b, a.meta);
     if (!gg__same_tensor(a.meta, b.meta)) {
         if (is_wanted(s, name)) gg__hinder_unlike(s->in, s->statement, name, a.meta, b.meta);
         return lose(s, arm, name, NULL);
@@ -310,6 +327,7 @@ static void keep_test(gg__select *s, gg__test *test) {
     gg_str name = gg__new_name(s, "chosen");
     gg__select_line(s, name, test->text);
     test->text = name;
+    test->atom = true;
 }
 
 /* An inner arm is taken where the outer one is, too: the conditions are names by then. */

@@ -159,8 +159,9 @@ static gg__meta normalized(gg__inference *s, gg__meta x, TSNode p, TSNode dim) {
     int32_t at;
     if (ts_node_is_null(dim)) along = gg__constant(GG__SCALAR_INT, 1);
     bool plain = ts_node_is_null(p) || (gg__is_number(power) && power.constant && power.value == 2);
-    if (!plain || gg__is_half(x.dtype) || x.vague || x.rank < 1 || !gg__dim(along, x.rank, &at)) return gg__unknown;
+    if (!plain || gg__is_half(x.dtype) || x.rank < 1 || !gg__dim(along, x.rank, &at)) return gg__unknown;
     if (x.layout.len) x.layout = GG_STR("?");
+    if (x.vague) x.vague = GG__VAGUE;
     return x;
 }
 
@@ -191,7 +192,8 @@ static gg__meta along(gg__inference *s, const gg__call *call, bool *known) {
         bool whole = running || order || rows[i].kind == ARG, truth = gg__is_bool(x.dtype);
         bool deviates = rows[i].kind == DEVIATION, vector = gg_str_is(call->name, "vector_norm");
         bool unit = rows[i].kind == UNIT;
-        *known = gg__child_count(call->arguments) > call->from || order || rows[i].kind == ARG || deviates || unit;
+        *known = gg__child_count(call->arguments) > call->from || order || rows[i].kind == ARG || deviates || unit ||
+                 vector;
         if (!*known || x.sort != GG__TENSOR || !gg__bind_arguments(s, call, rows[i].names, count, given))
             return gg__unknown;
         if ((call->form == GG__FUNCTIONAL ? !soft && !unit : unit) || (vector && call->form != GG__TORCH))

@@ -39,7 +39,8 @@ static bool is_given(const gg_tree *tree, TSNode node, gg_str name) {
     if (!gg_node_is(function, "function_definition")) return false;
     for (TSNode at = node; !ts_node_is_null(at) && !ts_node_eq(at, body); at = gg__parent(at)) {
         if (gg_node_is(at, "for_statement") || gg_node_is(at, "while_statement")) return !gg__binds(tree, body, name);
-        for (TSNode before = ts_node_prev_named_sibling(at); !ts_node_is_null(before);
+        bool value = gg_node_is(gg__parent(at), "assignment") || gg_node_is(gg__parent(at), "augmented_assignment");
+        for (TSNode before = ts_node_prev_named_sibling(at); !value && !ts_node_is_null(before);
              before = ts_node_prev_named_sibling(before))
             if (gg__binds(tree, before, name)) return false;
     }
@@ -71,6 +72,12 @@ static bool is_smooth_name(TSNode node, void *data) {
     return is_given(tree, node, name);
 }
 
+bool gg__is_made_smoothly(const gg__select *s, const gg__arm *arm, TSNode node) {
+    origin o = {s, arm, 0};
+    if (is_smooth(&o, node)) return true;
+    return gg__hinder(s->in, node, "where it is not wanted, the gradient of what it is made of may be infinite or NaN");
+}
+
 typedef struct search {
     const gg__select *s;
     const gg__arm *arm;
@@ -80,10 +87,7 @@ static bool has_smooth_divisor(TSNode node, void *data) {
     const search *in = data;
     const char *fill;
     TSNode operand = gg__guarded(in->s, in->arm, node, &fill);
-    origin o = {in->s, in->arm, 0};
-    if (ts_node_is_null(operand) || is_smooth(&o, operand)) return true;
-    return gg__hinder(in->s->in, operand,
-                      "where it is not wanted, the gradient of what it is made of may be infinite or NaN");
+    return ts_node_is_null(operand) || gg__is_made_smoothly(in->s, in->arm, operand);
 }
 
 bool gg__divisors_are_smooth(const gg__select *s, const gg__arm *arm, TSNode node) {

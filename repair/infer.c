@@ -192,6 +192,11 @@ static gg__meta infer(gg__inference *s, TSNode node) {
         if (fact.sort == GG__UNKNOWN) fact = gg__one_of_two(s, node);
         return fact.sort != GG__UNKNOWN ? fact : gg__subscript(s, node);
     }
+    if (s->names && gg_node_is(node, "named_expression")) {
+        gg__meta value = gg__infer_node(s, gg__field(node, "value"));
+        value.fresh = false;
+        return value;
+    }
     if (gg_node_is(node, "unary_operator")) return unary(s, node);
     if (gg_node_is(node, "not_operator")) return boolean(s, node, "argument", NULL);
     if (gg_node_is(node, "boolean_operator")) return boolean(s, node, "left", "right");
@@ -217,6 +222,11 @@ gg__meta gg__infer(const gg_rule_input *in, TSNode node) {
 
 gg__meta gg__infer_loosely(const gg_rule_input *in, TSNode node) {
     gg__inference s = {.in = in, .loose = true};
+    return gg__infer_node(&s, node);
+}
+
+gg__meta gg__infer_naming(const gg_rule_input *in, TSNode node) {
+    gg__inference s = {.in = in, .loose = true, .names = true};
     return gg__infer_node(&s, node);
 }
 

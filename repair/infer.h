@@ -9,6 +9,7 @@ typedef struct gg__inference {
     uint32_t depth;      /* of the expression: what is nested deeper than a limit is unknown */
     bool divides_safely; /* divisors are other than zero where the quotient is not wanted */
     bool loose;          /* see gg__infer_loosely */
+    bool names;          /* … where a part of it is named: `(n := t.sum()) > 0` */
 } gg__inference;
 
 extern const gg__meta gg__unknown;
@@ -17,6 +18,7 @@ gg__meta gg__infer_node(gg__inference *s, TSNode node);
 gg__meta gg__infer_dividing(const gg_rule_input *in, TSNode node); /* gg__infer where the edit sees to divisors */
 /* … where operations may fail, since the edit leaves them as they are: only what they give is asked.  Sizes may be GG__FITTING. */
 gg__meta gg__infer_loosely(const gg_rule_input *in, TSNode node);
+gg__meta gg__infer_naming(const gg_rule_input *in, TSNode node);
 enum { GG__FITTING = -2 }; /* a size that nobody knows, and that fits what it meets */
 bool gg__has_root(gg__meta base, gg__meta exponent); /* `x ** 0.5`: of one, the gradient is finite */
 gg__meta gg__any_number(gg__sort sort);

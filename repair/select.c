@@ -81,7 +81,8 @@ static gg_fact as_fact(const gg__binding *b) {
 
 gg__meta gg__infer_in(const gg__select *s, const gg__arm *arm, TSNode node) {
     const gg_break *record = s->in->site->first;
-    gg__meta (*infer)(const gg_rule_input *, TSNode) = s->as_before        ? gg__infer_loosely
+    gg__meta (*infer)(const gg_rule_input *, TSNode) = s->names            ? gg__infer_naming
+                                                       : s->as_before      ? gg__infer_loosely
                                                        : s->divides_safely ? gg__infer_dividing
                                                                            : gg__infer;
     if (arm == NULL || arm->count == 0) return infer(s->in, node);

@@ -18,8 +18,11 @@ static TSNode unknown_part(const gg__select *s, const gg__arm *arm, TSNode node,
 }
 
 bool gg__unselectable(const gg__select *s, const gg__arm *arm, TSNode node) {
+    return s->in->hindrance && gg__unselectable_of(s, arm, node, gg__infer_in(s, arm, node));
+}
+
+bool gg__unselectable_of(const gg__select *s, const gg__arm *arm, TSNode node, gg__meta m) {
     if (s->in->hindrance == NULL) return false;
-    gg__meta m = gg__infer_in(s, arm, node);
     if (m.sort == GG__UNKNOWN) {
         TSNode part = unknown_part(s, arm, node, 0);
         return gg__hinder(s->in, ts_node_is_null(part) ? node : part,

@@ -24,18 +24,11 @@ static bool only_continues(TSNode node) {
            ts_node_eq(gg__field(loop, "body"), block);
 }
 
-static bool is_evaluated_whole(TSNode node, void *data) {
-    (void)data;
-    static const char *const parts[] = {"boolean_operator", "conditional_expression", "lambda"};
-    for (size_t i = 0; i < GG_COUNT(parts); i++)
-        if (gg_node_is(node, parts[i])) return false;
-    return !gg__is_comprehension(node) && (!gg_node_is(node, "comparison_operator") || gg__child_count(node) == 2);
-}
-
 /* What is asked first is asked as before: only what is asked behind it must not fail. */
 static bool ask(gg__select *s, TSNode condition, gg__test *out) {
     if (gg__test_of(s, NULL, condition, out)) return true;
-    if (!gg__visit(condition, is_evaluated_whole, NULL)) return false;
+    if (gg__test_naming(s, condition, out)) return true;
+    if (!gg__is_evaluated_whole(condition)) return false;
     s->as_before = true;
     bool known = gg__test_of(s, NULL, condition, out);
     s->as_before = false;
@@ -63,6 +56,8 @@ static bool find_if(const gg_rule_input *in, TSNode *out) {
             if (gg_node_is(at, inside[i]) && !is_asked_whole(in->tree, at)) return false;
         if (!gg_node_is(at, "if_statement")) continue;
         *out = at;
+        if (!gg__covers(gg__field(at, "condition"), in->span) && !gg__covers(gg__field(at, "consequence"), in->span))
+            return gg__hinder(in, gg__field(at, "condition"), "is asked before this `elif`: only both together could become a selection");
         return gg__covers(gg__field(at, "condition"), in->span) && gg__alone_on_line(in->tree, at);
     }
     return false;
@@ -98,6 +93,7 @@ static bool look_behind(gg__select *s, plan *p, gg__arm *arm, TSNode condition) 
     if (!ask(s, condition, &p->test) && !gg__test_drawn(s, condition, &p->test)) return gg__untestable(s, condition);
     if (!gg__alone_on_line(s->in->tree, gg__last_of_arms(s, p->node))) return false;
     p->test.negated = !p->test.negated;
+    gg__learn_asked(s, arm, condition, gg__last_of_arms(s, p->node));
     return gg__select_if(s, arm, p->node, &p->test, none) && !returns(arm);
 }
 
@@ -124,6 +120,8 @@ static bool look(gg__select *s, plan *p, gg__arm *arm) {
     }
     if (p->flags.len && has_alternative(p->node, "elif_clause"))
         return gg__hinder(s->in, condition, "a part of it is not a tensor's, and an elif follows");
+    if (p->flags.len == 0)
+        gg__learn_asked(s, arm, condition, ts_node_is_null(p->fallback) ? gg__last_of_arms(s, p->node) : p->fallback);
     return gg__select_if(s, arm, p->node, &p->test, p->fallback);
 }
 
@@ -135,6 +133,7 @@ static bool write(gg__select *s, const gg__arm *arm, gg_str *out) {
     gg_buf_init(&text, GG_MAX_DOCUMENT_BYTES);
     for (size_t i = 0; known && i < arm->count; i++) {
         const gg__binding *b = &arm->items[i];
+        if (gg__is_asked(b->name)) continue;
         bool is_return = gg_str_is(b->name, GG__RETURNED);
         bool is_appended = gg__is_appended(b->name);
         if (over && is_appended) known = false; /* what is appended would have to be so in front of the return */
