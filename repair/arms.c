@@ -182,6 +182,8 @@ static bool run_block(gg__select *s, gg__arm *arm, TSNode block, TSNode behind_i
         } else if (gg_node_is(statement, "return_statement") && gg__child_count(statement) == 1) {
             if (!gg__assign_returned(s, arm, gg__child(statement, 0))) return false;
             over = true;
+        } else if (gg__is_said(s, statement)) {
+            gg__say(s, arm, statement);
         } else if (gg_node_is(statement, "if_statement")) {
             TSNode next = ts_node_next_named_sibling(statement);
             while (gg_node_is(next, "comment")) next = ts_node_next_named_sibling(next);
@@ -333,7 +335,7 @@ static void keep_test(gg__select *s, gg__test *test) {
 /* An inner arm is taken where the outer one is, too: the conditions are names by then. */
 static void take(gg__select *s, const gg__test *outer, gg__test inner) {
     s->taken = inner;
-    if (!s->divides_safely || outer->text.len == 0) return;
+    if (!s->keeps_tests || outer->text.len == 0) return;
     gg_str a = gg__test_text(s, *outer), b = gg__test_text(s, inner);
     s->taken = (gg__test){gg_arena_printf(s->arena, "%.*s & %.*s", GG_STR_ARG(a), GG_STR_ARG(b)), false, false};
 }
@@ -351,7 +353,7 @@ static bool select_chain(gg__select *s, gg__arm *arm, TSNode node, const gg__tes
         test = *given;
     else if (!gg__test_of(s, arm, gg__field(own, "condition"), &test))
         return depth ? gg__untestable(s, gg__field(own, "condition")) : false;
-    if (s->divides_safely) keep_test(s, &test);
+    if (s->keeps_tests) keep_test(s, &test);
     bool done = select_arms(s, arm, node, test, &outer, clause, fallback, depth);
     s->taken = outer;
     return done;

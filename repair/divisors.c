@@ -66,7 +66,7 @@ static bool is_smooth_name(TSNode node, void *data) {
     const gg_tree *tree = o->s->in->tree;
     if (!gg_node_is(node, "identifier") || gg__is_member_name(node)) return true;
     gg_str name = gg__text(tree, node);
-    if (!gg__is_local(tree, node, name)) return true;
+    if (!gg__is_local(tree, node, name) || gg__is_counter(tree, node)) return true;
     TSNode value = gg__value_at(tree, node, name);
     if (!ts_node_is_null(value)) return is_smooth(o, value);
     return is_given(tree, node, name);

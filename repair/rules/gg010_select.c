@@ -106,6 +106,7 @@ static bool look(gg__select *s, plan *p, gg__arm *arm) {
     s->skips = only_continues(p->node);
     if (!s->skips && gg_node_is(after, "return_statement") && gg__child_count(after) == 1) p->fallback = after;
     s->finite = gg__asks_finiteness(s->in->tree, condition);
+    s->keeps_tests = s->divides_safely || gg__has_messages(s, s->skips ? gg__parent(p->node) : p->node);
     if (!gg__visit(gg__function(p->node), is_not_declared, NULL))
         return gg__hinder(s->in, gg__function(p->node), "has names that are global, or another function's");
     TSNode last = gg__last_of_arms(s, p->node);
@@ -182,8 +183,8 @@ static gg_str under_flags(const gg__select *s, const plan *p, gg_str outer, gg_s
 }
 
 /* The span that is replaced and its new text. */
-static bool build_with(const gg_rule_input *in, bool divides_safely, gg_arena *arena, TSNode *out_node, gg_span *span,
-                       gg_str *out, bool *copies) {
+static bool build_with(const gg_rule_input *in, bool divides_safely, bool says, gg_arena *arena, TSNode *out_node,
+                       gg_span *span, gg_str *out, bool *copies) {
     gg__select s;
     plan p;
     gg_str body = GG_STR_NULL;
@@ -191,6 +192,7 @@ static bool build_with(const gg_rule_input *in, bool divides_safely, gg_arena *a
     gg__arm *arm = gg_arena_calloc(arena, 1, sizeof(*arm));
     gg__select_init(&s, in, gg__statement(start), arena);
     s.divides_safely = divides_safely;
+    s.says = says;
     bool done = gg__can_name(in->tree, start, "torch") && look(&s, &p, arm);
     gg_str outer = s.indent;
     if (done && p.flags.len) { /* once more, with the indentation of the if that stays */
@@ -198,6 +200,7 @@ static bool build_with(const gg_rule_input *in, bool divides_safely, gg_arena *a
         gg__select_clear(&s);
         gg__select_init(&s, in, p.node, arena);
         s.divides_safely = divides_safely;
+        s.says = says;
         s.indent = gg_arena_printf(arena, "%.*s%.*s", GG_STR_ARG(outer), GG_STR_ARG(unit));
         *arm = (gg__arm){0};
         done = look(&s, &p, arm);
@@ -224,12 +227,12 @@ static bool build_with(const gg_rule_input *in, bool divides_safely, gg_arena *a
 }
 
 /* Divisors are left as they are where nothing speaks against it. */
-static bool build(const gg_rule_input *in, gg_arena *arena, TSNode *out_node, gg_span *span, gg_str *out,
-                  bool *copies) {
+bool gg__select_branch(const gg_rule_input *in, bool says, gg_arena *arena, TSNode *out_node, gg_span *span, gg_str *out,
+                       bool *copies) {
     gg_rule_input quiet = *in; /* what hinders the second try hinders */
     quiet.hindrance = NULL;
-    return build_with(&quiet, false, arena, out_node, span, out, copies) ||
-           build_with(in, true, arena, out_node, span, out, copies);
+    return build_with(&quiet, false, says, arena, out_node, span, out, copies) ||
+           build_with(in, true, says, arena, out_node, span, out, copies);
 }
 
 static bool check(const gg_rule_input *in, gg_rule_match *out) {
@@ -239,7 +242,7 @@ static bool check(const gg_rule_input *in, gg_rule_match *out) {
     bool copies;
     if (!gg__is_branch(in) || gg_rule_where.check(in, &simple)) return false;
     gg_arena *arena = gg_arena_new();
-    bool done = build(in, arena, &out->node, &span, &text, &copies);
+    bool done = gg__select_branch(in, false, arena, &out->node, &span, &text, &copies);
     gg_arena_free(arena);
     return done;
 }
@@ -248,7 +251,7 @@ static int edit(const gg_rule_input *in, const gg_rule_match *match, gg_arena *a
     TSNode node = match->node;
     gg_span span;
     gg_str text;
-    if (!build(in, arena, &node, &span, &text, &out->copies))
+    if (!gg__select_branch(in, false, arena, &node, &span, &text, &out->copies))
         return gg_fail(err, GG_ENOMATCH, "the arms are not proven to be alike");
     gg__require_module(in->tree, node, "torch", arena, out);
     gg_edits_add(out, span, text);
