@@ -27,7 +27,8 @@ typedef struct learning {
 /* Names and numbers, none of which the statements from the branch to the last one bind. */
 static bool stays(TSNode node, void *data) {
     const learning *l = data;
-    static const char *const kinds[] = {"subscript", "integer", "tuple", "unary_operator", "binary_operator", "attribute"};
+    static const char *const kinds[] = {"subscript",      "integer",         "tuple",
+                                        "unary_operator", "binary_operator", "attribute"};
     if (!gg_node_is(node, "identifier")) return gg__is_one_of(gg_str_from(ts_node_type(node)), kinds, GG_COUNT(kinds));
     gg_str name = gg__text(l->s->in->tree, node);
     TSNode at = l->s->statement;

@@ -175,11 +175,16 @@ static gg__meta along(gg__inference *s, const gg__call *call, bool *known) {
     } rows[] = {
         {"std", DEVIATION, {"dim", "*keepdim", "*unbiased", "*correction"}},
         {"var", DEVIATION, {"dim", "*keepdim", "*unbiased", "*correction"}},
-        {"norm", NORM, {"p", "dim", "keepdim"}},   {"vector_norm", NORM, {"ord", "dim", "keepdim"}},
-        {"normalize", UNIT, {"p", "dim"}},         {"softmax", SOFT, {"dim", "*dtype"}},
-        {"log_softmax", SOFT, {"dim", "*dtype"}},  {"cumsum", RUNNING, {"dim"}},
-        {"argmax", ARG, {"dim", "keepdim"}},       {"argmin", ARG, {"dim", "keepdim"}},
-        {"logsumexp", LOGSUM, {"dim", "keepdim"}}, {"cumprod", RUNNING, {"dim"}},
+        {"norm", NORM, {"p", "dim", "keepdim"}},
+        {"vector_norm", NORM, {"ord", "dim", "keepdim"}},
+        {"normalize", UNIT, {"p", "dim"}},
+        {"softmax", SOFT, {"dim", "*dtype"}},
+        {"log_softmax", SOFT, {"dim", "*dtype"}},
+        {"cumsum", RUNNING, {"dim"}},
+        {"argmax", ARG, {"dim", "keepdim"}},
+        {"argmin", ARG, {"dim", "keepdim"}},
+        {"logsumexp", LOGSUM, {"dim", "keepdim"}},
+        {"cumprod", RUNNING, {"dim"}},
         {"argsort", ORDER, {"dim", "descending"}},
     };
     TSNode given[4];
@@ -192,8 +197,8 @@ static gg__meta along(gg__inference *s, const gg__call *call, bool *known) {
         bool whole = running || order || rows[i].kind == ARG, truth = gg__is_bool(x.dtype);
         bool deviates = rows[i].kind == DEVIATION, vector = gg_str_is(call->name, "vector_norm");
         bool unit = rows[i].kind == UNIT;
-        *known = gg__child_count(call->arguments) > call->from || order || rows[i].kind == ARG || deviates || unit ||
-                 vector;
+        *known =
+            gg__child_count(call->arguments) > call->from || order || rows[i].kind == ARG || deviates || unit || vector;
         if (!*known || x.sort != GG__TENSOR || !gg__bind_arguments(s, call, rows[i].names, count, given))
             return gg__unknown;
         if ((call->form == GG__FUNCTIONAL ? !soft && !unit : unit) || (vector && call->form != GG__TORCH))
@@ -209,8 +214,7 @@ static gg__meta along(gg__inference *s, const gg__call *call, bool *known) {
         x.linear = x.linear && running && !(product && floating);
         x.smooth = x.smooth && !(product && floating);
         if (deviates && !ts_node_is_null(given[2]) && !ts_node_is_null(given[3])) return gg__unknown;
-        if (deviates)
-            return deviation(s, x, given[0], given[1], ts_node_is_null(given[2]) ? given[3] : given[2]);
+        if (deviates) return deviation(s, x, given[0], given[1], ts_node_is_null(given[2]) ? given[3] : given[2]);
         if (unit) return normalized(s, x, given[0], given[1]);
         if (rows[i].kind == NORM) {
             gg__meta p = gg__infer_node(s, given[0]);

@@ -41,8 +41,12 @@ static bool is_given(const gg_tree *tree, TSNode node, gg_str name) {
         if (gg_node_is(at, "for_statement") || gg_node_is(at, "while_statement")) return !gg__binds(tree, body, name);
         bool value = gg_node_is(gg__parent(at), "assignment") || gg_node_is(gg__parent(at), "augmented_assignment");
         for (TSNode before = ts_node_prev_named_sibling(at); !value && !ts_node_is_null(before);
-             before = ts_node_prev_named_sibling(before))
-            if (gg__binds(tree, before, name)) return false;
+             before = ts_node_prev_named_sibling(before)) {
+            bool other = gg_node_is(gg__parent(before), "if_statement") &&
+                         !ts_node_eq(before, gg__field(gg__parent(before), "condition"));
+            TSNode done = other ? gg__field(before, "condition") : before; /* other arms have not run */
+            if (!ts_node_is_null(done) && gg__binds(tree, done, name)) return false;
+        }
     }
     return true;
 }

@@ -19,7 +19,7 @@ gg__meta gg__infer_dividing(const gg_rule_input *in, TSNode node); /* gg__infer 
 /* … where operations may fail, since the edit leaves them as they are: only what they give is asked.  Sizes may be GG__FITTING. */
 gg__meta gg__infer_loosely(const gg_rule_input *in, TSNode node);
 gg__meta gg__infer_naming(const gg_rule_input *in, TSNode node);
-enum { GG__FITTING = -2 }; /* a size that nobody knows, and that fits what it meets */
+enum { GG__FITTING = -2 };                           /* a size that nobody knows, and that fits what it meets */
 bool gg__has_root(gg__meta base, gg__meta exponent); /* `x ** 0.5`: of one, the gradient is finite */
 gg__meta gg__any_number(gg__sort sort);
 gg__meta gg__seen(gg__sort sort, double value);     /* a number of this value when the capture was made */

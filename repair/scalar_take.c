@@ -34,7 +34,8 @@ static bool is_module(const gg_tree *tree, TSNode node) {
     static const char *const modules[] = {"torch", "numpy", "math", "random", "torch.nn.functional"};
     while (gg_node_is(node, "attribute")) node = gg__field(node, "object");
     for (size_t i = 0; i < GG_COUNT(modules); i++)
-        if (gg_node_is(node, "identifier") && gg_str_equal(gg__text(tree, node), gg__module_alias(tree, node, modules[i])))
+        if (gg_node_is(node, "identifier") &&
+            gg_str_equal(gg__text(tree, node), gg__module_alias(tree, node, modules[i])))
             return true;
     return false;
 }

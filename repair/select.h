@@ -57,7 +57,8 @@ typedef struct gg__select {
     bool divides_safely;
     gg__test taken;
     bool keeps_tests; /* the conditions of nested arms get names: `taken` is read */
-    bool says;        /* messages in arms are for where nothing is compiled; else arms with such that are not so already are refused */
+    bool
+        says; /* messages in arms are for where nothing is compiled; else arms with such that are not so already are refused */
 } gg__select;
 
 void gg__select_init(gg__select *s, const gg_rule_input *in, TSNode statement, gg_arena *arena);
@@ -116,8 +117,8 @@ bool gg__is_said(const gg__select *s, TSNode statement);
 void gg__say(gg__select *s, gg__arm *arm, TSNode statement);
 bool gg__has_messages(const gg__select *s, TSNode node);
 /* GG010's edit for the branch at the site, with messages in its arms where `says`. */
-bool gg__select_branch(const gg_rule_input *in, bool says, gg_arena *arena, TSNode *out_node, gg_span *span, gg_str *out,
-                       bool *copies);
+bool gg__select_branch(const gg_rule_input *in, bool says, gg_arena *arena, TSNode *out_node, gg_span *span,
+                       gg_str *out, bool *copies);
 
 /* ---- divisors.c -----------------------------------------------------------------------------------------------------------------
  * `x / n if n > 0 else x`: where n is zero the quotient is not wanted, but its gradient, zero times infinity, is not a number.  So the divisor is one

@@ -57,7 +57,8 @@ static bool find_if(const gg_rule_input *in, TSNode *out) {
         if (!gg_node_is(at, "if_statement")) continue;
         *out = at;
         if (!gg__covers(gg__field(at, "condition"), in->span) && !gg__covers(gg__field(at, "consequence"), in->span))
-            return gg__hinder(in, gg__field(at, "condition"), "is asked before this `elif`: only both together could become a selection");
+            return gg__hinder(in, gg__field(at, "condition"),
+                              "is asked before this `elif`: only both together could become a selection");
         return gg__covers(gg__field(at, "condition"), in->span) && gg__alone_on_line(in->tree, at);
     }
     return false;
@@ -227,8 +228,8 @@ static bool build_with(const gg_rule_input *in, bool divides_safely, bool says, 
 }
 
 /* Divisors are left as they are where nothing speaks against it. */
-bool gg__select_branch(const gg_rule_input *in, bool says, gg_arena *arena, TSNode *out_node, gg_span *span, gg_str *out,
-                       bool *copies) {
+bool gg__select_branch(const gg_rule_input *in, bool says, gg_arena *arena, TSNode *out_node, gg_span *span,
+                       gg_str *out, bool *copies) {
     gg_rule_input quiet = *in; /* what hinders the second try hinders */
     quiet.hindrance = NULL;
     return build_with(&quiet, false, says, arena, out_node, span, out, copies) ||

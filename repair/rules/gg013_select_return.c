@@ -9,8 +9,8 @@
 typedef struct early {
     TSNode node, value, last; /* the if statement, what it returns, the last return */
     gg__test test;
-    gg_str first, second; /* texts of both values */
-    gg_str chosen;        /* the condition's name */
+    gg_str first, second;             /* texts of both values */
+    gg_str chosen;                    /* the condition's name */
     gg_edit guards[GG__MAX_BINDINGS]; /* right sides between with other divisors */
     size_t guard_count;
 } early;
@@ -108,8 +108,7 @@ static bool look(gg__select *s, early *e, gg__arm *arm) {
     if (!gg__selectable(s, a)) return gg__unselectable_of(s, NULL, e->value, a);
     if (!gg__selectable(s, b)) return gg__unselectable_of(s, arm, e->last, b);
     if (!gg__same_tensor(a, b)) return gg__hinder_unlike(s->in, e->node, GG_STR("return"), a, b);
-    return gg__same_tensor(a, b) &&
-           ((reads & other) || !gg__sizes_may_differ(s->in, e->node, a)) &&
+    return gg__same_tensor(a, b) && ((reads & other) || !gg__sizes_may_differ(s->in, e->node, a)) &&
            !gg__has_comment(s->in->tree, gg_node_span(e->last));
 }
 

@@ -12,7 +12,8 @@ static bool check(const gg_rule_input *in, gg_rule_match *out) {
     bool copies;
     gg_rule_input quiet = *in; /* GG010 has said why */
     quiet.hindrance = NULL;
-    if (!gg__is_branch(in) || gg_rule_where.check(&quiet, &simple) || gg_rule_select.check(&quiet, &simple)) return false;
+    if (!gg__is_branch(in) || gg_rule_where.check(&quiet, &simple) || gg_rule_select.check(&quiet, &simple))
+        return false;
     gg_arena *arena = gg_arena_new();
     bool done = gg__select_branch(in, true, arena, &out->node, &span, &text, &copies);
     gg_arena_free(arena);
