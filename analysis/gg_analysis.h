@@ -161,7 +161,8 @@ typedef struct gg_fact { /* what a capture saw of a name, or of an attribute (`s
     const int64_t *shape; /* -1 for a symbolic size */
     int32_t rank;         /* -1 unknown */
     bool requires_grad;
-    bool has_number; /* a number had the value `number` in this capture */
+    bool has_number;     /* a number had the value `number` in this capture */
+    bool steady, filled; /* … what a rule found (gg__meta); never of a capture */
     double number;
     const gg_step *steps; /* of a module's call, in their order */
     size_t step_count;    /* 0: not known to be pure */

@@ -13,7 +13,8 @@ typedef struct sharing {
     uint32_t from;
     gg_str names[MAX_NAMES]; /* those that are an alias now and would not be after the edit */
     size_t count;
-    bool selfs; /* … and `self` may hold their memory */
+    bool selfs;    /* … and `self` may hold their memory */
+    uint32_t anew; /* what is bound to a new tensor from there on is none of them; 0: nothing is */
 } sharing;
 
 static bool add_name(sharing *s, gg_str name) {
@@ -110,6 +111,13 @@ static bool is_not_bound_anew(TSNode node, void *data) {
            gg_node_is(gg__parent(node), "augmented_assignment");
 }
 
+/* `y = x.clone()`, inside the statement or behind it, and then y is changed. */
+static bool is_bound_anew(const sharing *s, TSNode node, gg_str name) {
+    TSNode value = s->anew ? gg__strip_parentheses(gg__value_at(s->in->tree, node, name)) : (TSNode){0};
+    return !ts_node_is_null(value) && ts_node_start_byte(value) >= s->anew && gg__makes_new(s->in, value) &&
+           gg__infer(s->in, value).sort == GG__TENSOR;
+}
+
 /* A number, as the capture has it, and no other value since. */
 static bool is_number(const sharing *s, TSNode node, gg_str name) {
     rebinding r = {s->in->tree, name, s->from};
@@ -136,6 +144,7 @@ static bool is_none_of_them(TSNode node, void *data) {
     if (!gg_node_is(node, "identifier") || gg__is_member_name(node)) return true;
     gg_str name = gg__text(tree, node);
     if (!ts_node_eq(node, c->changed) && gg__is_consumed(s->in, node)) return true;
+    if (is_bound_anew(s, node, name)) return true;
     for (size_t i = 0; i < s->count; i++)
         if (gg_str_equal(s->names[i], name)) return false;
     if (gg_str_is(name, "self")) return !s->selfs;
@@ -163,20 +172,6 @@ static bool does_not_show(TSNode changed, void *data) {
 
 static bool callers_see(const gg_rule_input *in, TSNode function, uint32_t depth);
 
-static bool is_changed(TSNode changed, void *data) {
-    (void)changed, (void)data;
-    return false;
-}
-
-static bool changes_nothing(const gg_rule_input *in) {
-    return gg__each_change(in, gg_tree_root(in->tree), 0, is_changed, NULL);
-}
-
-/* What it calls is called for the verification alone. */
-static bool lists_inputs(const gg_tree *tree, TSNode function) {
-    return gg_str_is(gg__text(tree, gg__field(function, "name")), "graphglue_inputs");
-}
-
 typedef struct site_names {
     sharing *s;
     bool complete;
@@ -193,14 +188,14 @@ static bool note_argument(TSNode node, void *data) {
 /* May what the call gives, or what it was given, be changed in place while the other is still used? */
 static bool is_seen_at(const gg_rule_input *in, TSNode call, uint32_t depth) {
     TSNode scope = gg__function(call), statement = gg__statement(call), assignment = gg__child(statement, 0);
-    if (lists_inputs(in->tree, scope)) return false;
+    if (gg__lists_inputs(in->tree, scope)) return false;
     if (gg__is_consumed(in, call)) return false;
-    if (gg_node_is(scope, "lambda")) return !changes_nothing(in); /* called by who knows whom */
+    if (gg_node_is(scope, "lambda")) return !gg__changes_nothing(in); /* called by who knows whom */
     sharing s = {.in = in, .function = scope, .from = gg__runs_from(statement)};
     site_names n = {&s, true};
     gg__visit(gg__field(call, "arguments"), note_argument, &n);
     if (gg_str_is(gg__text(in->tree, gg__root_of(call)), "self")) add_name(&s, GG_STR("self"));
-    if (s.count == 0) return !changes_nothing(in); /* it may give what it has from elsewhere */
+    if (s.count == 0) return !gg__changes_nothing(in); /* it may give what it has from elsewhere */
     if (gg_node_is(assignment, "assignment") || gg_node_is(assignment, "augmented_assignment")) {
         TSNode left = gg__field(assignment, "left");
         if (gg_node_is(left, "attribute") || gg_node_is(left, "subscript")) return true; /* kept for others */
@@ -217,8 +212,13 @@ typedef struct callers {
     uint32_t depth;
 } callers;
 
+static bool is_met(TSNode node, void *data) {
+    (void)node, (void)data;
+    return false;
+}
+
 static bool is_defined(const gg_tree *tree, gg_str name) {
-    return !gg__each_definition(tree, name, is_changed, NULL);
+    return !gg__each_definition(tree, name, is_met, NULL);
 }
 
 /* `self.block(x)`, `layer(x)`, `self.blocks.first(x)`: may call the forward() of a module of the file? */
@@ -237,29 +237,29 @@ static bool may_call_an_instance(const callers *c, TSNode call) {
     return gg_node_is(gg__function(call), "function_definition");
 }
 
-typedef struct making {
+typedef struct instances {
     const gg_tree *tree;
-    gg_str name, owner;
-} making;
+    gg_str owner, held; /* the class; the attribute that may hold one */
+} instances;
 
-static bool makes_no_instance(TSNode node, void *data) {
-    const making *m = data;
-    return !gg_node_is(node, "call") || !gg_str_equal(gg__called_name(m->tree, node), m->owner);
+static bool is_no_instance(TSNode node, void *data) {
+    const instances *i = data;
+    return !gg_node_is(node, "call") || !gg_str_equal(gg__called_name(i->tree, node), i->owner);
 }
 
 static bool holds_none(TSNode node, void *data) {
-    const making *m = data;
+    const instances *i = data;
     TSNode left = gg__field(node, "left");
     return !gg_node_is(node, "assignment") || !gg_node_is(left, "attribute") ||
-           !gg_str_equal(gg__text(m->tree, gg__field(left, "attribute")), m->name) ||
-           gg__visit(gg__field(node, "right"), makes_no_instance, data);
+           !gg_str_equal(gg__text(i->tree, gg__field(left, "attribute")), i->held) ||
+           gg__visit(gg__field(node, "right"), is_no_instance, data);
 }
 
 /* `checkpoint(self.block, x)`: an instance, handed on? */
 static bool is_an_instance_handed_on(const callers *c, TSNode node) {
-    making m = {c->in->tree, gg__text(c->in->tree, gg__field(node, "attribute")), c->owner};
+    instances i = {c->in->tree, c->owner, gg__text(c->in->tree, gg__field(node, "attribute"))};
     return c->owner.len && gg_node_is(node, "attribute") && gg_node_is(gg__parent(node), "argument_list") &&
-           !gg__visit(gg_tree_root(c->in->tree), holds_none, &m);
+           !gg__visit(gg_tree_root(c->in->tree), holds_none, &i);
 }
 
 /* Outside functions, where `if __name__ == "__main__":` is no part of what others use. */
@@ -278,7 +278,7 @@ static bool is_not_seen(TSNode node, void *data) {
     if (gg_node_is(node, "call") &&
         (gg_str_equal(gg__called_name(tree, node), c->name) || (c->owner.len && may_call_an_instance(c, node))))
         return !is_seen_at(c->in, node, c->depth);
-    if (is_an_instance_handed_on(c, node)) return changes_nothing(c->in);
+    if (is_an_instance_handed_on(c, node)) return gg__changes_nothing(c->in);
     /* handed on as a value: called by who knows whom */
     if (!gg_node_is(node, "identifier") || !gg_str_equal(gg__text(tree, node), c->name) || gg__is_binding(node))
         return true;
@@ -286,22 +286,17 @@ static bool is_not_seen(TSNode node, void *data) {
     TSNode parent = gg__parent(use), scope = gg__function(use);
     if (gg__is_member_name(use) || (gg_node_is(parent, "call") && ts_node_eq(gg__field(parent, "function"), use)))
         return true;
-    if (is_of_the_module(tree, use)) return changes_nothing(c->in);
-    return !gg_node_is(scope, "function_definition") || lists_inputs(tree, scope);
+    if (is_of_the_module(tree, use)) return gg__changes_nothing(c->in);
+    return !gg_node_is(scope, "function_definition") || gg__lists_inputs(tree, scope);
 }
-
-typedef struct instances {
-    const gg_tree *tree;
-    gg_str name;
-} instances;
 
 /* What makes one, but for the list of inputs. */
 static bool makes_none(TSNode node, void *data) {
     const instances *i = data;
     TSNode scope = gg__function(node);
-    if (!gg_node_is(node, "call") || !gg_str_equal(gg__called_name(i->tree, node), i->name)) return true;
+    if (is_no_instance(node, data)) return true;
     if (is_of_the_module(i->tree, node)) return false;
-    return !gg_node_is(scope, "function_definition") || lists_inputs(i->tree, scope);
+    return !gg_node_is(scope, "function_definition") || gg__lists_inputs(i->tree, scope);
 }
 
 typedef struct spelling {
@@ -312,7 +307,7 @@ typedef struct spelling {
 static bool is_another_text(TSNode node, void *data) {
     const spelling *s = data;
     return !gg_node_is(node, "string_content") || !gg_str_equal(gg__text(s->tree, node), s->name) ||
-           lists_inputs(s->tree, gg__function(node));
+           gg__lists_inputs(s->tree, gg__function(node));
 }
 
 static bool is_in_a_string(const gg_tree *tree, gg_str name) {
@@ -321,21 +316,20 @@ static bool is_in_a_string(const gg_tree *tree, gg_str name) {
 }
 
 static bool callers_see(const gg_rule_input *in, TSNode function, uint32_t depth) {
-    gg_site nowhere = *in->site;
-    nowhere.first = NULL; /* facts are those of the break's own function */
-    gg_rule_input blind = {.tree = in->tree, .site = &nowhere, .span = in->span};
-    if (gg_node_is(function, "lambda")) return !changes_nothing(&blind);
+    gg_site nowhere;
+    gg_rule_input blind = gg__blind(in, &nowhere);
+    if (gg_node_is(function, "lambda")) return !gg__changes_nothing(&blind);
     if (!gg_node_is(function, "function_definition")) return false;
     if (depth == MAX_CALLERS) return true;
     callers c = {&blind, function, gg__text(in->tree, gg__field(function, "name")), GG_STR_NULL, depth};
     bool called = gg_str_is(c.name, "forward") || gg_str_is(c.name, "__call__");
     bool hidden = (!called && gg_str_starts_with(c.name, GG_STR("__"))) || is_in_a_string(in->tree, c.name);
-    if (hidden && !changes_nothing(&blind)) return true; /* an operator calls it, or getattr */
+    if (hidden && !gg__changes_nothing(&blind)) return true; /* an operator calls it, or getattr */
     if (called) {
         TSNode owner = gg__parent(gg__parent(function));
         if (gg_node_is(owner, "decorated_definition")) owner = gg__parent(gg__parent(owner));
-        instances i = {in->tree, gg__text(in->tree, gg__field(owner, "name"))};
-        if (!gg__visit(gg_tree_root(in->tree), makes_none, &i)) c.owner = i.name;
+        instances i = {.tree = in->tree, .owner = gg__text(in->tree, gg__field(owner, "name"))};
+        if (!gg__visit(gg_tree_root(in->tree), makes_none, &i)) c.owner = i.owner;
     }
     return !gg__visit(gg_tree_root(in->tree), is_not_seen, &c);
 }
@@ -373,6 +367,7 @@ bool gg__alias_shows(const gg_rule_input *in, TSNode statement, TSNode arm, gg_s
     bool own = gg__owns(in, statement, name);
     if (own && gg_str_equal(name, target)) return false; /* nobody else has it */
     sharing s = {.in = in, .function = function, .from = gg__runs_from(statement)};
+    s.anew = ts_node_start_byte(statement);
     add_name(&s, target);
     add_name(&s, name);
     s.selfs = gg__may_be_selfs(in, function, s.names, s.count);
@@ -382,7 +377,7 @@ bool gg__alias_shows(const gg_rule_input *in, TSNode statement, TSNode arm, gg_s
     for (size_t i = 0; i < s.count; i++) {
         keeping k = {in, s.names[i], s.from};
         bool kept = !gg__visit(function, is_not_kept, &k);
-        if (kept && !changes_nothing(in)) return true;
+        if (kept && !gg__changes_nothing(in)) return true;
     }
     return callers_see(in, function, 0);
 }
@@ -395,7 +390,7 @@ bool gg__returned_alias_shows(const gg_rule_input *in, TSNode statement, TSNode 
     if (gg__owns(in, statement, name)) return false;
     keeping k = {in, name, 0};
     bool kept = !gg__visit(function, is_not_kept, &k);
-    return (kept && !changes_nothing(in)) || callers_see(in, function, 0);
+    return (kept && !gg__changes_nothing(in)) || callers_see(in, function, 0);
 }
 
 /* The name of a local tensor that was made just before, and is nobody else's. */

@@ -9,6 +9,12 @@
  * functions inside it, since they may be called whenever.  A call that may do so, as far as the file tells, does it to all it is given.
  * False when found returned false. */
 bool gg__each_change(const gg_rule_input *in, TSNode scope, uint32_t from, gg__visitor found, void *data);
+/* Is nothing in the file changed so? */
+bool gg__changes_nothing(const gg_rule_input *in);
+/* The same without facts, which are those of the break's own function: for what other functions do.  It borrows `nowhere`. */
+gg_rule_input gg__blind(const gg_rule_input *in, gg_site *nowhere);
+/* Is it graphglue_inputs()?  What it calls is called for the verification alone. */
+bool gg__lists_inputs(const gg_tree *tree, TSNode function);
 /* `F.relu(x, True)`: may an argument without a name say that it is done in place? */
 bool gg__is_in_place_by_position(const gg_tree *tree, TSNode call);
 /* Is it a function of torch that leaves alone what it is given, but for one that is named by `out` or ends in an underscore? */
@@ -34,5 +40,10 @@ bool gg__is_gathered(const gg_rule_input *in, TSNode node);
 TSNode gg__root_of(TSNode node);
 /* May one of the names be the memory that `self` holds, as far as the function's assignments and its callers in the file tell? */
 bool gg__may_be_selfs(const gg_rule_input *in, TSNode function, const gg_str *names, size_t count);
+
+/* ---- unchanged.c ------------------------------------------------------------------------------------------------------------ */
+/* Are the tensors of the attributes of these names, of whatever object, never changed in place in the file under another name, nor handed on to who
+ * may?  What the branch does is left out. */
+bool gg__are_unchanged_attributes(const gg_rule_input *in, TSNode branch, const gg_str *names, size_t count);
 
 #endif

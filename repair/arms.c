@@ -128,8 +128,7 @@ bool gg__assign(gg__select *s, gg__arm *arm, gg_str name, gg_str target, TSNode 
 static bool augment(gg__select *s, gg__arm *arm, TSNode node) {
     TSNode left = gg__field(node, "left"), right = gg__field(node, "right");
     gg_str op = gg__text(s->in->tree, gg__field(node, "operator")), name = gg__text(s->in->tree, left);
-    if (!gg_node_is(left, "identifier") || op.len < 2)
-        return gg__hinder(s->in, node, "stores to what is no name, which only one way may do");
+    if (!gg_node_is(left, "identifier") || op.len < 2) return false; /* GG045 says more */
     if (s->divides_safely && !gg__divisors_are_smooth(s, arm, right)) return false;
     op = gg_str_slice(op, 0, op.len - 1);
     gg__meta old = gg__infer_in(s, arm, left), by = gg__infer_in(s, arm, right), m = gg__arithmetic(op, old, by);
@@ -155,6 +154,15 @@ static bool augment(gg__select *s, gg__arm *arm, TSNode node) {
     return gg__arm_bind(arm, out);
 }
 
+/* `y += 1` of a number, or of a tensor that has no other name. */
+static bool is_own_sum(gg__select *s, gg__arm *arm, TSNode statement) {
+    TSNode left = gg__field(gg__child(statement, 0), "left");
+    gg_str name = gg__text(s->in->tree, left);
+    if (!gg_node_is(gg__child(statement, 0), "augmented_assignment") || !gg_node_is(left, "identifier")) return false;
+    return gg__infer_in(s, arm, left).sort != GG__TENSOR || gg__arm_find(arm, name) ||
+           gg__owns(s->in, s->statement, name);
+}
+
 static bool select_chain(gg__select *s, gg__arm *arm, TSNode node, const gg__test *given, uint32_t clause,
                          TSNode fallback, uint32_t depth);
 
@@ -162,6 +170,7 @@ static bool select_chain(gg__select *s, gg__arm *arm, TSNode node, const gg__tes
 static bool run_block(gg__select *s, gg__arm *arm, TSNode block, TSNode behind_it, TSNode fallback, uint32_t depth) {
     if (depth > MAX_NESTED) return false;
     bool over = false;
+    const gg_tree *tree = s->in->tree;
     uint32_t from = ts_node_is_null(behind_it) ? 0 : ts_node_end_byte(behind_it);
     TSNode taken = {0}; /* the return behind a nested if, as its last arm */
     for (uint32_t i = 0; i < gg__child_count(block); i++) {
@@ -177,6 +186,8 @@ static bool run_block(gg__select *s, gg__arm *arm, TSNode block, TSNode behind_i
             if (!gg__assign_several(s, arm, gg__child(statement, 0))) return false;
         } else if (!ts_node_is_null(gg__appended(s->in->tree, statement))) {
             if (!gg__append(s, arm, statement)) return false;
+        } else if (s->stores && gg__is_store(tree, statement) && !is_own_sum(s, arm, statement)) {
+            if (!gg__store_in(s, arm, statement)) return false;
         } else if (gg_node_is(gg__child(statement, 0), "augmented_assignment")) {
             if (!augment(s, arm, gg__child(statement, 0))) return false;
         } else if (gg_node_is(statement, "return_statement") && gg__child_count(statement) == 1) {
@@ -194,6 +205,8 @@ static bool run_block(gg__select *s, gg__arm *arm, TSNode block, TSNode behind_i
         } else if (gg_node_is(statement, "break_statement") &&
                    ts_node_is_null(gg__field(gg__parent(block), "alternative"))) {
             return false; /* GG014 says more */
+        } else if (!s->stores && gg__is_store(tree, statement)) {
+            return false; /* GG045 says more */
         } else {
             return gg__hinder(s->in, statement, "runs on one way only, and is no assignment to a name and no return");
         }
@@ -332,6 +345,30 @@ static void keep_test(gg__select *s, gg__test *test) {
     test->atom = true;
 }
 
+/* A name, an attribute, a part of one: memory that others may change; but for the names that conditions were given here. */
+static bool is_stored_name(gg_str text) {
+    return gg_str_find(text, GG_STR("("), 0) == SIZE_MAX && gg_str_find(text, GG_STR(" "), 0) == SIZE_MAX;
+}
+
+/* What both arms did becomes a part of the arm around them.  The condition is asked in front of what stores. */
+static bool join(gg__select *s, gg__test *test, bool several, const gg__events *yes, const gg__events *no) {
+    bool stored = gg__count_woven(yes, no) > 0;
+    gg__events *behind = gg__new_events(s);
+    gg__flush(s, behind);
+    bool changes = (gg__stores_truth(yes) || gg__stores_truth(no)) && is_stored_name(test->text);
+    if (several && changes) { /* `self.ready`, which a store changes */
+        gg_str name = gg__new_name(s, "chosen");
+        gg__select_line(s, name, gg_arena_printf(s->arena, "%.*s.clone()", GG_STR_ARG(test->text)));
+        test->text = name;
+    }
+    if (stored && several) keep_test(s, test);
+    gg__flush(s, s->events);
+    if (!gg__weave(s, *test, yes, no, s->events)) return false;
+    gg__append_events(s->events, behind);
+    if (!stored && several) keep_test(s, test);
+    return true;
+}
+
 /* An inner arm is taken where the outer one is, too: the conditions are names by then. */
 static void take(gg__select *s, const gg__test *outer, gg__test inner) {
     s->taken = inner;
@@ -367,32 +404,50 @@ static bool select_arms(gg__select *s, gg__arm *arm, TSNode node, gg__test test,
     gg__test otherwise = test;
     otherwise.negated = !test.negated;
     gg__arm *yes = gg_arena_alloc(s->arena, sizeof(*yes)), *no = gg_arena_alloc(s->arena, sizeof(*no));
+    gg__events *around = s->events, *then = gg__new_events(s), *other = gg__new_events(s);
+    const gg__arm *outer_arm = s->outer_arm;
     *yes = *no = *arm;
     yes->suffix = "then";
     no->suffix = "else";
+    gg__flush(s, around);
     take(s, outer, test);
+    s->events = then;
+    s->outer_arm = arm;
     if (!run_block(s, yes, block, skips ? node : none, fallback, depth)) return false;
+    gg__flush(s, then);
     take(s, outer, otherwise);
+    s->events = other;
+    s->outer_arm = arm;
     if (gg_node_is(next, "elif_clause")) {
         if (!select_chain(s, no, node, NULL, clause + 1, fallback, depth + 1)) return false;
     } else if (!ts_node_is_null(next) && !run_block(s, no, gg__field(next, "body"), none, fallback, depth)) {
         return false;
     }
+    gg__flush(s, other);
+    s->events = around;
     gg_str returned = GG_STR(GG__RETURNED);
     bool over = gg__arm_find(yes, returned) || gg__arm_find(no, returned);
     take(s, outer, test);
     if (over && !fall_through(s, yes, fallback)) return false;
     take(s, outer, otherwise);
     if (over && !fall_through(s, no, fallback)) return false;
-    if (count_merges(s, arm, yes, no, depth) > 1) keep_test(s, &test);
+    bool several = count_merges(s, arm, yes, no, depth) + gg__count_woven(then, other) > 1;
+    if (!join(s, &test, several, then, other)) return false;
     for (size_t i = 0; i < yes->count; i++)
         if (!merge(s, arm, &test, node, yes, no, yes->items[i].name)) return false;
     for (size_t i = 0; i < no->count; i++)
         if (!gg__arm_find(yes, no->items[i].name) && !merge(s, arm, &test, node, yes, no, no->items[i].name))
             return false;
+    s->outer_arm = outer_arm;
     return true;
 }
 
 bool gg__select_if(gg__select *s, gg__arm *arm, TSNode node, const gg__test *test, TSNode fallback) {
-    return select_chain(s, arm, node, test, 0, fallback, 0);
+    gg__events *all = gg__new_events(s);
+    s->events = all;
+    bool done = select_chain(s, arm, node, test, 0, fallback, 0);
+    gg__events *last = gg__new_events(s); /* what was written behind them */
+    gg__flush(s, last);
+    gg__append_events(all, last);
+    return done && gg__write_events(s, all);
 }

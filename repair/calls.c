@@ -255,6 +255,7 @@ gg__call gg__read_call(gg__inference *s, TSNode node) {
              gg__refers_to(s->in->tree, function, "torch.linalg.det"))
         call.form = GG__TORCH;
     call.from = call.form == GG__METHOD ? 0 : 1;
+    if (s->in_place && call.form == GG__METHOD && gg_str_ends_with(call.name, GG_STR("_"))) call.name.len--;
     return call;
 }
 
@@ -309,5 +310,5 @@ bool gg__is_operation(const gg_rule_input *in, TSNode node) {
         gg_node_is(function, "attribute") ? gg__text(in->tree, gg__field(function, "attribute")) : GG_STR_NULL;
     for (size_t i = 0; i < GG_COUNT(operations); i++)
         if (gg_str_is(name, operations[i].name)) return !(operations[i].flags & ALIAS);
-    return false;
+    return gg_str_is(name, "std") || gg_str_is(name, "var"); /* along() */
 }

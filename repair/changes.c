@@ -100,9 +100,8 @@ typedef struct gentleness {
 
 static bool is_gentle_definition(TSNode definition, void *data) {
     gentleness *g = data;
-    gg_site nowhere = *g->caller->in->site;
-    nowhere.first = NULL; /* facts are the caller's */
-    gg_rule_input in = {.tree = g->caller->in->tree, .site = &nowhere, .span = g->caller->in->span};
+    gg_site nowhere;
+    gg_rule_input in = gg__blind(g->caller->in, &nowhere);
     changes inner = {&in, gg__field(definition, "body"), 0, g->caller->depth + 1, stop, NULL};
     g->count++;
     return inner.depth < MAX_DEPTH && gg__visit(inner.scope, keeps_nothing, NULL) && scan(&inner);
@@ -178,6 +177,24 @@ static bool is_gentle_builtin(const gg_tree *tree, TSNode function) {
     return false;
 }
 
+static bool is_of_a_parameter(const gg_rule_input *in, TSNode object) {
+    TSNode root = gg__root_of(object);
+    return gg_node_is(root, "identifier") && gg__is_local(in->tree, object, gg__text(in->tree, root)) &&
+           ts_node_is_null(gg__value_at(in->tree, object, gg__text(in->tree, root)));
+}
+
+/* A method of what a local name holds: of a tensor it changes nothing, without an underscore.  Arrays and optimizers have others. */
+static bool is_plain_method(const gg_rule_input *in, TSNode call) {
+    static const char *const others[] = {"fill",     "put",      "partition", "sort",      "itemset", "resize",
+                                         "setflags", "setfield", "byteswap",  "zero_grad", "step",    "update"};
+    TSNode function = gg__field(call, "function"), object = gg__field(function, "object"), root = gg__root_of(object);
+    gg_str name = gg__text(in->tree, gg__field(function, "attribute")), from = gg__text(in->tree, root);
+    if (gg__is_one_of(name, others, GG_COUNT(others)) || gg_str_contains(gg__text(in->tree, object), GG_STR("numpy")))
+        return false;
+    return gg_node_is(root, "identifier") && !gg_str_is(from, "self") && gg__is_local(in->tree, call, from) &&
+           !is_of_a_parameter(in, object);
+}
+
 /* `l.append(x)` of a local list changes the list alone. */
 static bool fills_a_list(const gg_tree *tree, TSNode call) {
     TSNode function = gg__field(call, "function"), object = gg__field(function, "object");
@@ -216,7 +233,7 @@ static bool is_gentle(const changes *c, TSNode call) {
     }
     if (gg__infer(c->in, object).sort == GG__TENSOR) return true;
     if (gg__is_operation(c->in, call) || gg__reads_only(tree, call)) return true;
-    return is_of_known_form(c->in, object);
+    return is_of_known_form(c->in, object) || is_plain_method(c->in, call);
 }
 
 /* ---- one node ---------------------------------------------------------------------------------------------------------------- */
@@ -314,6 +331,20 @@ static bool scan(const changes *c) {
 bool gg__each_change(const gg_rule_input *in, TSNode scope, uint32_t from, gg__visitor found, void *data) {
     changes c = {in, scope, from, 0, found, data};
     return scan(&c);
+}
+
+bool gg__changes_nothing(const gg_rule_input *in) {
+    return gg__each_change(in, gg_tree_root(in->tree), 0, stop, NULL);
+}
+
+gg_rule_input gg__blind(const gg_rule_input *in, gg_site *nowhere) {
+    *nowhere = *in->site;
+    nowhere->first = NULL;
+    return (gg_rule_input){.tree = in->tree, .site = nowhere, .span = in->span};
+}
+
+bool gg__lists_inputs(const gg_tree *tree, TSNode function) {
+    return gg_str_is(gg__text(tree, gg__field(function, "name")), "graphglue_inputs");
 }
 
 uint32_t gg__runs_from(TSNode statement) {

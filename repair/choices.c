@@ -66,10 +66,7 @@ static bool same_sources(const gg_rule_input *in, TSNode a, TSNode b) {
     for (size_t i = 0; i < record->fact_count; i++) {
         gg_str name = record->facts[i].name;
         if (record->facts[i].kind != GG_VALUE_TENSOR) continue;
-        bool dotted = gg_str_contains(name, GG_STR("."));
-        bool in_a = dotted ? gg_str_contains(gg__text(in->tree, a), name) : gg__reads(in->tree, a, name);
-        bool in_b = dotted ? gg_str_contains(gg__text(in->tree, b), name) : gg__reads(in->tree, b, name);
-        if (in_a != in_b) return false;
+        if (gg__reads_path(in->tree, a, name) != gg__reads_path(in->tree, b, name)) return false;
     }
     return !gg_str_contains(gg__text(in->tree, b), GG_STR("detach"));
 }
@@ -87,13 +84,6 @@ static bool are_alike(const gg_rule_input *in, TSNode display) {
     return gg__child_count(display) > 0;
 }
 
-/* `l[n] = v`, `del l[n]`: no reading */
-static bool is_target(TSNode node) {
-    TSNode parent = gg__parent(node);
-    bool assigned = gg_node_is(parent, "assignment") || gg_node_is(parent, "augmented_assignment");
-    return (assigned && ts_node_eq(gg__field(parent, "left"), node)) || gg_node_is(parent, "delete_statement");
-}
-
 bool gg__tensor_choice(const gg_rule_input *in, bool in_range, gg__choice *c) {
     TSNode at = gg_node_at(in->tree, in->span);
     if (!gg_str_is(in->site->id, "GB0124")) return false;
@@ -109,14 +99,12 @@ bool gg__tensor_choice(const gg_rule_input *in, bool in_range, gg__choice *c) {
     search s = {in->tree, c, name};
     return !ts_node_is_null(c->display) && gg__visit(function, is_settled, &s) && are_alike(in, c->display) &&
            is_there(in, c) == in_range && (in_range || !gg__is_watched(in->tree, gg__statement(at))) &&
-           !gg__has_comment(in->tree, gg_node_span(at)) && gg__can_name(in->tree, at, "torch") && !is_target(at);
+           !gg__has_comment(in->tree, gg_node_span(at)) && gg__can_name(in->tree, at, "torch") && !gg__is_target(at);
 }
 
 void gg__edit_choice(const gg_rule_input *in, const gg__choice *c, gg_arena *arena, gg_edits *edits) {
     gg_str torch = gg__require_module(in->tree, c->subscript, "torch", arena, edits);
-    static const char *const operators[] = {"binary_operator", "unary_operator", "comparison_operator"};
-    bool loose = false;
-    for (size_t i = 0; i < GG_COUNT(operators); i++) loose = loose || gg_node_is(c->index, operators[i]);
+    bool loose = gg__is_operator(c->index);
     /* With one dimension, since Dynamo makes a number of an index without. */
     gg_edits_add(edits, gg_node_span(c->subscript),
                  gg_arena_printf(arena, "%.*s.stack(%.*s)[%s%.*s%s%s[None]][0]", GG_STR_ARG(torch),

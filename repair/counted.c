@@ -106,15 +106,54 @@ bool gg__is_counter(const gg_tree *tree, TSNode index) {
     return false;
 }
 
+/* `range(n)`, `range(1, n)`: n; and where it starts.  Null when it is neither. */
+static TSNode end_of(const gg_tree *tree, TSNode range, double *start) {
+    TSNode arguments = gg__field(range, "arguments"), none = {0};
+    uint32_t count = gg__child_count(arguments);
+    *start = 0;
+    if (count == 1) return gg__child(arguments, 0);
+    bool known = count == 2 && gg__literal_value(tree, gg__child(arguments, 0), start) && *start >= 0;
+    return known ? gg__child(arguments, 1) : none;
+}
+
+/* `t - 1`: t, and 1 */
+static TSNode counter_in(const gg_tree *tree, TSNode index, double *less) {
+    *less = 0;
+    bool minus = gg_node_is(index, "binary_operator") && gg_str_is(gg__text(tree, gg__field(index, "operator")), "-");
+    if (!minus) return index;
+    bool known = gg__literal_value(tree, gg__field(index, "right"), less) && *less >= 0;
+    return known ? gg__field(index, "left") : (TSNode){0};
+}
+
+/* `out = x.clone()`, `torch.zeros_like(x)`: x, whose sizes it has; else the name itself. */
+static TSNode made_like(const gg_tree *tree, TSNode name) {
+    TSNode value = gg__only_value(tree, name), function = gg__field(value, "function"), block;
+    TSNode first = gg__child(gg__field(value, "arguments"), 0);
+    block = gg__parent(gg__statement(value));
+    bool like = false;
+    if (!gg_node_is(value, "call") || ts_node_end_byte(value) > ts_node_start_byte(name) ||
+        ts_node_end_byte(block) < ts_node_end_byte(name))
+        return name;
+    if (gg_str_is(gg__text(tree, gg__field(function, "attribute")), "clone") && ts_node_is_null(first))
+        first = gg__field(function, "object");
+    else if (!gg__makes_anew(tree, value, &like) || !like)
+        return name;
+    bool stays = gg_node_is(first, "identifier") && ts_node_eq(gg__function(value), gg__function(name)) &&
+                 gg__stays_from(tree, gg__function(name), gg__text(tree, first), ts_node_start_byte(value));
+    return stays ? first : name;
+}
+
 bool gg__counts_through(const gg_tree *tree, TSNode index, TSNode x, int32_t dim) {
+    double less, start;
+    index = counter_in(tree, index, &less);
     if (!gg_node_is(index, "identifier") || !gg_node_is(x, "identifier")) return false;
     TSNode loop = loop_of(tree, index), iterable = gg__field(loop, "right"), function = gg__function(loop);
     if (gg__names_builtin(tree, gg__field(iterable, "function"), "reversed") &&
         gg__child_count(gg__field(iterable, "arguments")) == 1)
         iterable = gg__child(gg__field(iterable, "arguments"), 0);
-    TSNode arguments = gg__field(iterable, "arguments"), size = gg__child(arguments, 0);
-    if (!gg_node_is(function, "function_definition") || !gg_node_is(iterable, "call") ||
-        !gg__names_builtin(tree, gg__field(iterable, "function"), "range") || gg__child_count(arguments) != 1)
+    TSNode size = end_of(tree, iterable, &start);
+    if (less > start || ts_node_is_null(size) || !gg_node_is(function, "function_definition") ||
+        !gg_node_is(iterable, "call") || !gg__names_builtin(tree, gg__field(iterable, "function"), "range"))
         return false;
     if (gg_node_is(size, "identifier")) { /* `n = x.shape[0]`, each time before the loop */
         TSNode value = gg__only_value(tree, size), block = gg__parent(gg__statement(value));
@@ -127,6 +166,7 @@ bool gg__counts_through(const gg_tree *tree, TSNode index, TSNode x, int32_t dim
     gg_span later = {ts_node_start_byte(size), ts_node_end_byte(function)};
     keeping of_index = {tree, function, gg__field(loop, "left"), gg__text(tree, index), body, false};
     keeping of_x = {tree, function, gg__field(loop, "left"), gg__text(tree, x), later, true};
-    return is_size(tree, size, of_x.name, dim) && gg__binds(tree, function, of_x.name) &&
-           gg__visit(function, is_kept, &of_index) && gg__visit(function, is_kept, &of_x);
+    bool sized = is_size(tree, size, of_x.name, dim) || is_size(tree, size, gg__text(tree, made_like(tree, x)), dim);
+    return sized && gg__binds(tree, function, of_x.name) && gg__visit(function, is_kept, &of_index) &&
+           gg__visit(function, is_kept, &of_x);
 }

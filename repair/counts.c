@@ -1,6 +1,7 @@
 /* How large a tensor is that holds what a mask or nonzero() chooses: `len(torch.nonzero(c))`, `x[m].numel()`.  See masks.h. */
 #include "repair/infer.h"
 #include "repair/masks.h"
+#include "repair/scalar.h"
 
 static bool count_of(const gg_rule_input *in, TSNode node, gg__sized *out) {
     out->counted = node;
@@ -13,8 +14,14 @@ static bool count_of(const gg_rule_input *in, TSNode node, gg__sized *out) {
  * not known. */
 static bool rows_of(const gg_rule_input *in, TSNode node, gg__sized *out, int32_t *columns) {
     gg__item item;
+    gg__masked e = {.in = in, .names = true, .rounded = true};
+    TSNode named;
     node = gg__strip_parentheses(node);
     *columns = 0;
+    if (gg__is_name_of_items(&e, node, &named) && gg__is_elementwise(&e, named)) {
+        *columns = e.item.of.rank == e.item.by.rank ? 0 : -1;
+        return count_of(in, e.item.mask, out);
+    }
     if (gg__masked_item(in, node, &item)) {
         *columns = item.of.rank == item.by.rank ? 0 : -1;
         return gg__infer(in, item.base).sort == GG__TENSOR && count_of(in, item.mask, out);
@@ -79,4 +86,24 @@ gg_str gg__size_text(const gg_rule_input *in, const gg__sized *s, gg_str torch, 
                                GG_STR_ARG(operand));
     }
     return s->columns > 1 ? gg_arena_printf(arena, "(%.*s * %d)", GG_STR_ARG(text), (int)s->columns) : text;
+}
+
+bool gg__take_size(const gg_rule_input *in, const gg__sized *s, bool *to_double, gg_arena *arena, gg_edits *edits) {
+    gg__scalar scalar = {.sort = GG__SCALAR_INT, .magnitude = GG__MOST_ELEMENTS, .natural = true};
+    if (s->columns > 1) scalar.magnitude *= s->columns;
+    gg__replacement r = {.node = s->asked, .scalar = scalar, .dtype = GG_STR("torch.int64")};
+    gg_arena *own = arena ? NULL : gg_arena_new(); /* the texts of edits that nobody asked for */
+    bool taken = gg__scalar_replace(in, &r, arena ? arena : own, edits);
+    gg_arena_free(own);
+    if (to_double) *to_double = r.widening == GG__TO_DOUBLE;
+    return taken;
+}
+
+void gg__edit_size(const gg_rule_input *in, const gg__sized *s, gg_arena *arena, gg_edits *edits) {
+    bool to_double = false;
+    if (!gg__take_size(in, s, &to_double, arena, edits)) return;
+    gg_str torch = gg__require_module(in->tree, s->asked, "torch", arena, edits);
+    gg_str text = gg__size_text(in, s, torch, arena);
+    gg_edits_add(edits, gg_node_span(s->asked),
+                 gg_arena_printf(arena, "%.*s%s", GG_STR_ARG(text), to_double ? ".double()" : ""));
 }

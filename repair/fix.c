@@ -6,6 +6,7 @@
  * one: what an edit moves into a function of its own must be traceable whole.  An accepted verdict replaces text and entries (the verdict
  * measured the edited text), and the sites are derived anew, since later breaks may have been a cascade of the one just mended.  A site whose
  * candidate was right but did not help, or was a setting, is tried once more when another one has been mended since: what it ran into may be gone.
+ * So is one that a rule is made for which was none before: what it would have had to prove may be plain to see now.
  *
  * When the rules have nothing more to try anywhere, a second source (gg_fix_use) is asked for the sites that are left, those of one definition at a time, each
  * site once.  What it keeps in the end is adopted as a rule's repair is, and the rules go on from there.
@@ -16,6 +17,8 @@
  * Invariant: `sites` and each file's tree belong to the files' texts; they are rebuilt whenever a text or entries change.
  * Invariant: `edited` is not NULL exactly while the last repair awaits its verdict, or (`widening`) what the source has to say of it. */
 #include "repair/fix.h"
+
+#include <string.h>
 
 static void put_file(gg_fix *fix, gg_str path, const gg_text *original, const gg_text *text, const gg_tree *tree) {
     gg__fix_file f = {.seen = {gg_arena_str(fix->arena, path), original, text, text},
@@ -131,56 +134,6 @@ bool gg__fix_is_own(const gg_fix *fix, const gg_site *site) {
     return gg__fix_find_file(fix, site->file) && (fix->wants == NULL || fix->wants(fix->wants_data, site));
 }
 
-static bool is_open(gg_fix *fix, size_t index, bool again) {
-    if (GG_NEVER(fix->sites.items == NULL)) return false;
-    const gg_site *site = &fix->sites.items[index];
-    if (!gg__fix_is_own(fix, site)) return false;
-    const gg__fix_refusal *refused = gg__fix_refusal_of(fix, gg__fix_key_of(fix, index));
-    return again ? refused && refused->right && refused->accepted != fix->accepted : refused == NULL;
-}
-
-/* Does the function that `site` lies in call the one of `other`, as far as the stack of that one tells? */
-static bool calls(const gg_site *site, const gg_site *other) {
-    const gg_frame *own = NULL;
-    for (size_t i = 0; i < site->stack_len && own == NULL; i++)
-        if (gg_str_equal(site->stack[i].file, site->file)) own = &site->stack[i];
-    bool outside = false; /* … of the frame the other one lies in */
-    for (size_t i = 0; i < other->stack_len && own; i++) {
-        const gg_frame *at = &other->stack[i];
-        bool same = gg_str_equal(at->file, own->file) && gg_str_equal(at->function, own->function);
-        if (outside && same) return true;
-        if (!outside && gg_str_equal(at->file, other->file)) {
-            if (same) return false;
-            outside = true;
-        }
-    }
-    return false;
-}
-
-/* The next site to mend: the first that has not been given up, else one whose refusal another repair may have mended; behind those it calls. */
-static const gg_site *choose_site(gg_fix *fix, bool again) {
-    size_t chosen = SIZE_MAX;
-    for (size_t i = 0; i < fix->sites.len; i++) {
-        if (!is_open(fix, i, again)) continue;
-        if (chosen == SIZE_MAX || calls(&fix->sites.items[chosen], &fix->sites.items[i])) chosen = i;
-    }
-    if (chosen == SIZE_MAX) return NULL;
-    const gg_site *site = &fix->sites.items[chosen];
-    gg_rule_input in = {.tree = gg__fix_find_file(fix, site->file)->tree, .site = site, .span = site->span};
-    size_t offered = gg_repair_offers(&in, fix->stage, fix->offers, GG_FIX_OFFERS);
-    fix->offer_count = 0;
-    fix->site_is_deliberate = false;
-    for (size_t i = 0; i < offered; i++) {
-        bool keep = fix->keeps_deliberate && fix->offers[i]->deliberate;
-        fix->site_is_deliberate = fix->site_is_deliberate || keep;
-        if (!keep) fix->offers[fix->offer_count++] = fix->offers[i];
-    }
-    fix->next_offer = 0;
-    fix->site_key = gg__fix_key_of(fix, chosen);
-    fix->site_was_right = false;
-    return site;
-}
-
 const gg_site *gg__fix_current_site(gg_fix *fix) {
     for (size_t i = 0; fix->site_key.len && i < fix->sites.len; i++)
         if (gg__fix_find_file(fix, fix->sites.items[i].file) && gg_str_equal(gg__fix_key_of(fix, i), fix->site_key))
@@ -189,10 +142,14 @@ const gg_site *gg__fix_current_site(gg_fix *fix) {
 }
 
 static void give_up_site(gg_fix *fix) {
-    gg__fix_refusal now = {fix->site_key, fix->accepted, fix->site_was_right, fix->site_is_deliberate, false};
+    gg__fix_refusal now = {fix->site_key, fix->accepted, fix->site_was_right, fix->site_is_deliberate,
+                           .tried_count = fix->offer_count};
     gg__fix_refusal *known = gg__fix_refusal_of(fix, now.key);
+    memcpy(now.tried, fix->offers, fix->offer_count * sizeof(now.tried[0]));
     if (known) {
         now.asked = known->asked;
+        for (size_t i = 0; i < known->tried_count && now.tried_count < GG_FIX_OFFERS; i++)
+            if (!gg__fix_was_tried(&now, known->tried[i])) now.tried[now.tried_count++] = known->tried[i];
         *known = now;
     } else {
         gg_list_push(&fix->given_up, now);
@@ -274,8 +231,8 @@ void gg__fix_verify(const gg_fix *fix, gg_safety safety, bool copies, const gg_r
 bool gg__fix_next_of_rules(gg_fix *fix, gg_fix_action *out) {
     while (fix->repairs.len < GG_FIX_REPAIRS) {
         const gg_site *site = gg__fix_current_site(fix);
-        if (site == NULL) site = choose_site(fix, false);
-        if (site == NULL) site = choose_site(fix, true);
+        if (site == NULL) site = gg__fix_choose_site(fix, false);
+        if (site == NULL) site = gg__fix_choose_site(fix, true);
         if (site == NULL && fix->stage < fix->max_safety) {
             fix->stage = fix->max_safety;
             fix->given_up.len = 0; /* what was refused of the same text stays refused */

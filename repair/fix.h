@@ -12,6 +12,8 @@ typedef struct gg__fix_refusal { /* a site whose candidates were all refused */
     bool right;      /* one of them may be right behind another repair */
     bool deliberate; /* a rule for it was kept out, as what it undoes was written on purpose */
     bool asked;      /* the second source was */
+    const gg_rule *tried[GG_FIX_OFFERS];
+    size_t tried_count;
 } gg__fix_refusal;
 
 typedef struct gg__fix_file { /* `seen` is what others are shown of the rest */
@@ -61,6 +63,10 @@ gg__fix_refusal *gg__fix_refusal_of(gg_fix *fix, gg_str key); /* NULL: not given
 /* The row of a candidate of `f` that is to be judged; `rule` NULL: a model's. */
 void gg__fix_note(gg_fix *fix, const gg__fix_file *f, const gg_site *site, const gg_rule *rule, const gg_edits *edits);
 void gg__fix_verify(const gg_fix *fix, gg_safety safety, bool copies, const gg_rule *rule, gg_fix_action *out);
+/* fix_choose.c: the next site to mend: the first that has not been given up, else (`again`) one whose refusal another repair may have mended;
+ * behind those it calls.  Its offers are put down. */
+const gg_site *gg__fix_choose_site(gg_fix *fix, bool again);
+bool gg__fix_was_tried(const gg__fix_refusal *refused, const gg_rule *rule);
 bool gg__fix_next_of_rules(gg_fix *fix, gg_fix_action *out); /* the next candidate of a rule; false: no rule has one */
 /* The candidate becomes the file's text, and what was measured of it the entries. */
 int gg__fix_adopt(gg_fix *fix, size_t file_index, const gg_text *edited, const gg_verdict *verdict, gg_safety safety,

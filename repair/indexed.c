@@ -6,27 +6,7 @@
 #include "repair/ranges.h"
 #include "repair/scalar.h"
 
-#include <string.h>
-
 /* ---- which indices there are ------------------------------------------------------------------------------------------------ */
-
-enum { MAX_INDICES = GG__MAX_RANK };
-
-/* The indices one by one; 0 when there are too many. */
-static uint32_t indices_of(TSNode subscript, TSNode *out) {
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < ts_node_child_count(subscript); i++) {
-        const char *field = ts_node_field_name_for_child(subscript, i);
-        if (field == NULL || strcmp(field, "subscript") != 0) continue;
-        if (count == MAX_INDICES) return 0;
-        out[count++] = ts_node_child(subscript, i);
-    }
-    if (count != 1 || !gg_node_is(out[0], "tuple")) return count;
-    TSNode tuple = out[0];
-    count = gg__child_count(tuple);
-    for (uint32_t i = 0; i < count && count <= MAX_INDICES; i++) out[i] = gg__child(tuple, i);
-    return count <= MAX_INDICES ? count : 0;
-}
 
 static bool is_plain_slice(const gg_rule_input *in, TSNode slice) {
     for (uint32_t i = 0; i < gg__child_count(slice); i++)
@@ -44,16 +24,6 @@ static index_kind kind_of(const gg_rule_input *in, TSNode index) {
     if (m.sort != GG__TENSOR || (!gg_str_is(m.dtype, "torch.int64") && !gg_str_is(m.dtype, "torch.int32")))
         return OTHER;
     return m.rank == 0 ? PLACE : ROWS;
-}
-
-/* `del h[n]`, `for h[n] in …`, `h[n], b = …` */
-static bool is_other_target(TSNode node) {
-    static const char *const types[] = {"pattern_list",  "tuple_pattern",    "list_pattern",
-                                        "for_statement", "delete_statement", "as_pattern_target"};
-    TSNode parent = gg__parent(node);
-    for (size_t i = 0; i < GG_COUNT(types); i++)
-        if (gg_node_is(parent, types[i])) return true;
-    return false;
 }
 
 /* What is stored there; null where it is read. */
@@ -85,9 +55,9 @@ static bool is_of_the_function(TSNode node, void *data) {
     return true;
 }
 
-bool gg__match_indexed(const gg_rule_input *in, TSNode subscript, TSNode number, gg__indexed *out) {
-    TSNode indices[MAX_INDICES];
-    uint32_t count = gg_node_is(subscript, "subscript") ? indices_of(subscript, indices) : 0;
+static bool match_indexed(const gg_rule_input *in, TSNode subscript, TSNode number, gg__indexed *out) {
+    TSNode indices[GG__MAX_RANK];
+    uint32_t count = gg_node_is(subscript, "subscript") ? gg__indices_of(subscript, indices, GG__MAX_RANK) : 0;
     *out = (gg__indexed){.subscript = subscript, .value = gg__field(subscript, "value")};
     gg__meta x = gg__infer_loosely(in, out->value);
     int32_t used = 0, slices = 0, behind = 0;
@@ -110,13 +80,14 @@ bool gg__match_indexed(const gg_rule_input *in, TSNode subscript, TSNode number,
     out->stores = !ts_node_is_null(stored);
     out->dim = rest_before ? -1 - behind : slices;
     return count > 0 && out->place_count > 0 && gg__visit(out->value, is_of_the_function, (void *)in) && !apart &&
-           x.sort == GG__TENSOR && x.rank >= used && !is_other_target(subscript) &&
-           (!out->stores || may_be_stored(in, out, x, stored)) && !gg__has_comment(in->tree, gg_node_span(subscript));
+           x.sort == GG__TENSOR && x.rank >= used &&
+           (out->stores ? may_be_stored(in, out, x, stored) : !gg__is_target(subscript)) &&
+           !gg__has_comment(in->tree, gg_node_span(subscript));
 }
 
 /* ---- a copy in place of a view ------------------------------------------------------------------------------------------------ */
 
-bool gg__may_be_copied(const gg_rule_input *in, const gg__indexed *x) {
+static bool may_be_copied(const gg_rule_input *in, const gg__indexed *x) {
     if (x->rows || x->stores || gg__is_consumed(in, x->subscript) || gg__is_gathered(in, x->subscript)) return true;
     TSNode node = x->subscript, parent = gg__parent(node), statement = gg__statement(node);
     TSNode left = gg__field(parent, "left");
@@ -154,10 +125,8 @@ static bool has_the_size(const gg_rule_input *in, gg_str name, int32_t dim, TSNo
     for (size_t i = 0; i < first->fact_count; i++) {
         facts[i] = first->facts[i];
         if (!gg_str_equal(facts[i].name, name)) {
-            bool dotted = gg_str_contains(facts[i].name, GG_STR("."));
-            bool read = dotted ? gg_str_contains(gg__text(in->tree, node), facts[i].name)
-                               : gg__reads(in->tree, node, facts[i].name);
-            if (facts[i].kind == GG_VALUE_TENSOR && read) return false; /* its size may be the larger one */
+            if (facts[i].kind == GG_VALUE_TENSOR && gg__reads_path(in->tree, node, facts[i].name))
+                return false; /* its size may be the larger one */
             continue;
         }
         if (facts[i].kind != GG_VALUE_TENSOR || facts[i].rank > GG__MAX_RANK || dim >= facts[i].rank) return false;
@@ -174,7 +143,7 @@ static bool has_the_size(const gg_rule_input *in, gg_str name, int32_t dim, TSNo
     return found && m.sort == GG__TENSOR && m.rank == 1 && m.shape[0] == SIZE;
 }
 
-bool gg__is_place_there(const gg_rule_input *in, const gg__indexed *x) {
+static bool is_place_there(const gg_rule_input *in, const gg__indexed *x) {
     TSNode place = gg__strip_parentheses(x->places[0]);
     gg_str name = gg__text(in->tree, x->value);
     if (x->place_count != 1 || x->rows || x->dim < 0 || !gg_node_is(x->value, "identifier")) return false;
@@ -182,6 +151,13 @@ bool gg__is_place_there(const gg_rule_input *in, const gg__indexed *x) {
     TSNode of = ts_node_is_null(place) ? place : searched(in->tree, place);
     if (gg_node_is(of, "identifier") && !gg_str_equal(gg__text(in->tree, of), name)) of = gg__undisturbed_value(in, of);
     return !ts_node_is_null(of) && has_the_size(in, name, x->dim, of);
+}
+
+bool gg__indexed_at_site(const gg_rule_input *in, bool there, gg__indexed *out) {
+    TSNode at = gg_node_ancestor(gg_node_at(in->tree, in->span), "subscript");
+    return gg_str_is(in->site->id, "GB0033") && in->site->first && match_indexed(in, at, (TSNode){0}, out) &&
+           (there || !gg__is_watched(in->tree, gg__statement(at))) && may_be_copied(in, out) &&
+           is_place_there(in, out) == there;
 }
 
 /* ---- the edit ------------------------------------------------------------------------------------------------------------------ */
@@ -198,11 +174,9 @@ static void insert(gg_edits *edits, uint32_t at, gg_str text, gg_arena *arena) {
 }
 
 static void edit_one(const gg__indexed *x, gg_arena *arena, gg_edits *edits) {
-    static const char *const operators[] = {"binary_operator", "unary_operator", "comparison_operator"};
     for (size_t i = 0; i < x->place_count; i++) {
-        bool loose = false;
+        bool loose = gg__is_operator(x->places[i]);
         gg_span span = gg_node_span(x->places[i]);
-        for (size_t k = 0; k < GG_COUNT(operators); k++) loose = loose || gg_node_is(x->places[i], operators[k]);
         if (loose) insert(edits, span.start, GG_STR("("), arena);
         insert(edits, span.end, loose ? GG_STR(")[None]") : GG_STR("[None]"), arena);
     }
@@ -213,6 +187,7 @@ static void edit_one(const gg__indexed *x, gg_arena *arena, gg_edits *edits) {
 
 typedef struct editing {
     const gg_rule_input *in;
+    TSNode function;
     bool there;
     gg_arena *arena;
     gg_edits *edits;
@@ -221,14 +196,14 @@ typedef struct editing {
 static bool edit_each(TSNode node, void *data) {
     const editing *e = data;
     gg__indexed x;
-    if (gg_node_is(node, "lambda") || gg__is_comprehension(node)) return true;
-    if (!gg__match_indexed(e->in, node, (TSNode){0}, &x) || !gg__may_be_copied(e->in, &x)) return true;
-    if (!e->there || gg__is_place_there(e->in, &x)) edit_one(&x, e->arena, e->edits);
+    if (!ts_node_eq(gg__function(node), e->function)) return true; /* a lambda's names are others */
+    if (!match_indexed(e->in, node, (TSNode){0}, &x) || !may_be_copied(e->in, &x)) return true;
+    if (!e->there || is_place_there(e->in, &x)) edit_one(&x, e->arena, e->edits);
     return true;
 }
 
 void gg__edit_indexed(const gg_rule_input *in, const gg__indexed *x, bool there, gg_arena *arena, gg_edits *edits) {
-    editing e = {in, there, arena, edits};
+    editing e = {in, gg__function(x->subscript), there, arena, edits};
     TSNode whole = x->subscript, parent = gg__parent(whole);
     while (!gg_str_ends_with(gg_str_from(ts_node_type(parent)), GG_STR("_statement")) && !gg_node_is(parent, "block") &&
            !gg_node_is(parent, "lambda") && !gg__is_comprehension(parent)) {
@@ -244,8 +219,8 @@ bool gg__scalar_in_index(gg__scalar_uses *u, TSNode subscript, TSNode node, gg__
     if (s.sort != GG__SCALAR_INT || ts_node_eq(gg__field(subscript, "value"), node)) return false;
     if (!whole) gg__scalar_want(u, GG__TO_LONG);
     if (u->settled && u->widening != GG__TO_LONG && (!whole || u->widening != GG__AS_IS)) return false;
-    if (!gg__match_indexed(&u->in, subscript, node, &x) || !gg__may_be_copied(&u->in, &x) ||
-        (u->indexes ? gg__is_watched(u->in.tree, gg__statement(node)) : !gg__is_place_there(&u->in, &x)))
+    if (!match_indexed(&u->in, subscript, node, &x) || !may_be_copied(&u->in, &x) ||
+        (u->indexes ? gg__is_watched(u->in.tree, gg__statement(node)) : !is_place_there(&u->in, &x)))
         return false;
     u->count++;
     u->at_once = u->at_once || ts_node_eq(node, u->taken);

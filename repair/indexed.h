@@ -15,13 +15,9 @@ typedef struct gg__indexed {
     bool rows;   /* another index has dimensions: the edit brings none */
 } gg__indexed;
 
-/* Is it a subscript of a tensor, by numbers, slices, integer tensors and at least one without dimensions, read or stored to?  `number`: an index that is a Python
- * number yet, and becomes such a tensor; null: there is none. */
-bool gg__match_indexed(const gg_rule_input *in, TSNode subscript, TSNode number, gg__indexed *out);
-/* What is read there is a view before the edit and a copy after it: does nobody see that? */
-bool gg__may_be_copied(const gg_rule_input *in, const gg__indexed *x);
-/* Is each place one that is there, whatever the sizes: that of the largest of as many elements as h has there? */
-bool gg__is_place_there(const gg_rule_input *in, const gg__indexed *x);
+/* The subscript at the site, by tensors as they are, which may be read as a copy.  `there`: at a place that is there, whatever the sizes; else at any
+ * other, where no handler would see which error it raises. */
+bool gg__indexed_at_site(const gg_rule_input *in, bool there, gg__indexed *out);
 /* That subscript and those beside it in the same expression, which would break next; `there`: only where the place is.  Texts go into the arena. */
 void gg__edit_indexed(const gg_rule_input *in, const gg__indexed *x, bool there, gg_arena *arena, gg_edits *edits);
 

@@ -62,7 +62,8 @@ gg__meta gg__seen(gg__sort sort, double value) {
 
 gg__meta gg__constant(gg__sort sort, double value) {
     gg__meta out = gg__seen(sort, value);
-    out.constant = true;
+    out.constant = out.steady = true;
+    out.filled = value > 0;
     out.natural = value >= 0;
     return out;
 }
@@ -77,7 +78,10 @@ int64_t gg__elements(gg__meta x) {
 }
 
 static gg__meta number_fact(const gg_fact *fact, gg__sort sort) {
-    return fact->has_number ? gg__seen(sort, fact->number) : gg__any_number(sort);
+    gg__meta out = fact->has_number ? gg__seen(sort, fact->number) : gg__any_number(sort);
+    out.steady = fact->has_number && fact->steady;
+    out.filled = fact->filled;
+    return out;
 }
 
 /* `name` or `self.name`, as the capture has it; `l[0]` where a rule knows what it is. */
@@ -167,9 +171,22 @@ static bool may_be_a_flag(const gg_rule_input *in, TSNode name, gg__meta fact) {
                       "boolean_operator");
 }
 
+/* `limit = 1e4` in front of it: what the capture saw of the name is so in every call. */
+static gg__meta settled(gg__inference *s, TSNode name, gg__meta number) {
+    gg_str text = gg__text(s->in->tree, name);
+    TSNode value = gg__value_at(s->in->tree, name, text);
+    if (!number.seen || number.steady || ts_node_is_null(value) || gg__reads(s->in->tree, value, text)) return number;
+    gg__meta m = gg__infer_node(s, value);
+    bool same = m.sort == number.sort && m.seen && m.value == number.value;
+    number.steady = same && m.steady;
+    number.filled = same && m.filled;
+    return number;
+}
+
 static gg__meta infer(gg__inference *s, TSNode node) {
     if (gg_node_is(node, "identifier")) {
         gg__meta fact = from_fact(s->in, node);
+        if (gg__is_number(fact)) fact = settled(s, node, fact);
         if (may_be_a_flag(s->in, node, fact)) return gg__unknown;
         return fact.sort != GG__UNKNOWN ? fact : gg__module_number(s->in, node);
     }
@@ -181,7 +198,7 @@ static gg__meta infer(gg__inference *s, TSNode node) {
         bool power = s->loose && gg_str_is(op, "**") && b.sort == GG__SCALAR_INT && b.constant && b.value >= 0;
         if (power && a.sort == GG__SCALAR_FLOAT && out.sort == GG__UNKNOWN) /* it may be too large */
             return gg__any_number(a.sort);
-        bool guarded = gg_str_is(op, "/") || (gg_str_is(op, "**") && gg__has_root(a, b));
+        bool guarded = (gg_str_is(op, "/") && b.sort == GG__TENSOR) || (gg_str_is(op, "**") && gg__has_root(a, b));
         if (s->divides_safely && guarded && out.sort == GG__TENSOR) out.smooth = a.smooth && b.smooth;
         return out;
     }
@@ -227,6 +244,16 @@ gg__meta gg__infer_loosely(const gg_rule_input *in, TSNode node) {
 
 gg__meta gg__infer_naming(const gg_rule_input *in, TSNode node) {
     gg__inference s = {.in = in, .loose = true, .names = true};
+    return gg__infer_node(&s, node);
+}
+
+gg__meta gg__infer_drawn(const gg_rule_input *in, TSNode node) {
+    gg__inference s = {.in = in, .draws = true};
+    return gg__infer_node(&s, node);
+}
+
+gg__meta gg__infer_in_place(const gg_rule_input *in, TSNode node) {
+    gg__inference s = {.in = in, .in_place = true};
     return gg__infer_node(&s, node);
 }
 

@@ -10,6 +10,8 @@ typedef struct gg__inference {
     bool divides_safely; /* divisors are other than zero where the quotient is not wanted */
     bool loose;          /* see gg__infer_loosely */
     bool names;          /* … where a part of it is named: `(n := t.sum()) > 0` */
+    bool draws;          /* see gg__infer_drawn */
+    bool in_place;       /* see gg__infer_in_place */
 } gg__inference;
 
 extern const gg__meta gg__unknown;
@@ -19,6 +21,10 @@ gg__meta gg__infer_dividing(const gg_rule_input *in, TSNode node); /* gg__infer 
 /* … where operations may fail, since the edit leaves them as they are: only what they give is asked.  Sizes may be GG__FITTING. */
 gg__meta gg__infer_loosely(const gg_rule_input *in, TSNode node);
 gg__meta gg__infer_naming(const gg_rule_input *in, TSNode node);
+/* … where random numbers may be drawn, since the edit evaluates it as often as before. */
+gg__meta gg__infer_drawn(const gg_rule_input *in, TSNode node);
+/* What a chain of methods in place would give as a new tensor: `x.mul_(2).add_(1)` as x.mul(2).add(1). */
+gg__meta gg__infer_in_place(const gg_rule_input *in, TSNode node);
 enum { GG__FITTING = -2 };                           /* a size that nobody knows, and that fits what it meets */
 bool gg__has_root(gg__meta base, gg__meta exponent); /* `x ** 0.5`: of one, the gradient is finite */
 gg__meta gg__any_number(gg__sort sort);
@@ -79,6 +85,8 @@ gg__meta gg__moved(gg__inference *s, const gg__call *call, bool *known);
 
 /* ---- subscripts.c ------------------------------------------------------------------------------------------------------------ */
 gg__meta gg__subscript(gg__inference *s, TSNode node);
+/* The indices of a subscript one by one, and how many; 0 when there are more than `max`. */
+uint32_t gg__indices_of(TSNode subscript, TSNode *out, uint32_t max);
 /* Is the name the index of a loop over all there is in that dimension of the tensor, `for i in range(x.shape[0])`? (counted.c) */
 bool gg__counts_through(const gg_tree *tree, TSNode index, TSNode x, int32_t dim);
 bool gg__is_counter(const gg_tree *tree, TSNode index); /* … or of any range, or of enumerate(…) */

@@ -216,7 +216,9 @@ bool gg__figure_of_list(gg__select *s, gg__arm *arm, TSNode call, gg__figure *ou
     out->low = sum ? fmin(range.low * elements, 0) : range.low;
     out->high = sum ? fmax(range.high * elements, 0) : range.high;
     out->text = gg_arena_printf(s->arena, "%.*s.%s()", GG_STR_ARG(text), sum ? "sum" : max ? "max" : "min");
+    if (!sum) /* of none it is an error, of another kind in Python */
+        out->text = gg_arena_printf(s->arena, "(%.*s if len(%.*s) else %.*s)", GG_STR_ARG(out->text),
+                                    GG_STR_ARG(gg__text(tree, list)), GG_STR_ARG(gg__text(tree, call)));
     if (sum) return out->low > -0x1p62 && out->high < 0x1p62;
-    /* Of none it is an error, of another kind in Python. */
     return l.meta.shape[0] > 1 && !gg__has_unseen_callers(s->in, call);
 }

@@ -136,6 +136,30 @@ static gg__meta call_arange(gg__inference *s, const gg__call *call) {
     return out;
 }
 
+/* torch.rand(2, 3), torch.randn(x.shape), torch.randint(9, (2, 3)), torch.rand_like(x) */
+static gg__meta call_drawn(gg__inference *s, const gg__call *call) {
+    bool like = gg_str_ends_with(call->name, GG_STR("_like")),
+         integer = gg_str_starts_with(call->name, GG_STR("randint"));
+    if (!s->draws) return gg__unknown;
+    gg__meta out = integer ? fresh(GG_STR("torch.int64"), GG__CERTAIN) : fresh(GG_STR("torch.float32"), GG__DEFAULT);
+    uint32_t count = 0;
+    while (count < gg__child_count(call->arguments) &&
+           !gg_node_is(gg__child(call->arguments, count), "keyword_argument"))
+        count++;
+    if (like) {
+        gg__meta x = gg__infer_node(s, gg__child(call->arguments, 0));
+        x.fresh = x.smooth = x.linear = true;
+        return x.sort == GG__TENSOR && count >= 1 ? with_options(s, call, x) : gg__unknown;
+    }
+    gg__sizes sizes;
+    bool known = integer ? count >= 2 && gg__sizes_of(s, gg__child(call->arguments, count - 1), &sizes)
+                         : gg__sizes_in(s, call->arguments, 0, &sizes);
+    for (uint32_t i = 0; integer && known && i + 1 < count; i++)
+        known = gg__infer_node(s, gg__child(call->arguments, i)).sort == GG__SCALAR_INT;
+    if (known) out = with_options(s, call, out);
+    return known && out.sort == GG__TENSOR && fill(&out, &sizes) ? out : gg__unknown;
+}
+
 /* The numbers of `[[1, 2.5], [0, n]]`: how many in each dimension, and one of the widest sort; false when they are none, or the dtype does not hold one
  * (an empty dtype: it is not asked). */
 static bool numbers_of(gg__inference *s, TSNode node, gg_str held, int32_t depth, gg__sizes *sizes, gg__meta *widest) {
@@ -312,6 +336,11 @@ gg__meta gg__made(gg__inference *s, const gg__call *call, bool *known) {
         {"tensor", GG__TORCH, call_tensor},
         {"eye", GG__TORCH, call_eye},
         {"det", GG__TORCH | GG__METHOD, call_det},
+        {"rand", GG__TORCH, call_drawn},
+        {"randn", GG__TORCH, call_drawn},
+        {"randint", GG__TORCH, call_drawn},
+        {"rand_like", GG__TORCH, call_drawn},
+        {"randn_like", GG__TORCH, call_drawn},
         {"cat", GG__TORCH, call_joined},
         {"concat", GG__TORCH, call_joined},
         {"stack", GG__TORCH, call_joined},

@@ -10,28 +10,43 @@
 typedef struct gg__item { /* `x[m]`, `x.masked_select(m)`, `torch.masked_select(x, m)` */
     TSNode base, mask;
     gg__meta of, by; /* of the base and of the mask, whose sizes are the base's first ones */
+    TSNode
+        inner; /* … and of the row that is reduced, `x[m]` of `x[m].argmax(-1)`, which stands for the base x.argmax(-1) */
+    TSNode row; /* x */
 } gg__item;
 
 /* Is the node such an item, proven by the facts? */
 bool gg__masked_item(const gg_rule_input *in, TSNode node, gg__item *out);
+/* … whose base is evaluated as before, once: it may draw random numbers. */
+bool gg__masked_item_drawn(const gg_rule_input *in, TSNode node, gg__item *out);
 
 typedef struct gg__masked {
     const gg_rule_input *in;
+    bool names;    /* names may stand for expressions, as gg__masked_name */
+    int depth;     /* of such names */
+    bool draws;    /* items are evaluated as before, once */
     bool rounded;  /* also operations whose last bit depends on where an element lies: exp, tanh */
     gg__item item; /* mask and shape are those of every item in the expression; the mask is null before the first */
     gg_str dtype;  /* of the expression */
-    bool affine;   /* nothing is kept for its gradient, which is finite whatever the elements are */
+    bool alone;    /* a tensor without dimensions takes part */
+    bool
+        relies; /* on numbers that the program may give another value: else a gradient is not finite where no element is chosen */
+    bool affine; /* nothing is kept for its gradient, which is finite whatever the elements are */
 } gg__masked;
 
+/* Is the node an item, or what is made of each row by `x[m].max(1)[0]` and its like? */
+bool gg__item_of(const gg__masked *e, TSNode node, gg__item *out);
 /* Is the expression made of items of one mask, numbers and 0-d tensors, element by element, and pure?  Fills in the rest of `e`, of which the
  * caller gives the first two (and may give item). */
 bool gg__is_elementwise(gg__masked *e, TSNode node);
+/* Is the node a name that stands for such an expression? */
+bool gg__is_name_of_items(const gg__masked *e, TSNode node, TSNode *out_value);
 /* Is `item op node`? */
 bool gg__is_elementwise_with(gg__masked *e, gg_str op, TSNode node);
 /* The expression for all elements of the bases.  Those not chosen count as 1 where their values could do harm: to gradients, or when what is
  * kept for the gradient is changed in place. */
 gg_str gg__spread(const gg__masked *e, TSNode node, gg_str torch, gg_arena *arena);
-gg_str gg__spread_item(const gg__masked *e, TSNode base, gg_str torch, gg_arena *arena);
+gg_str gg__spread_item(const gg__masked *e, const gg__item *item, gg_str torch, gg_arena *arena);
 /* The mask with as many dimensions as the base. */
 gg_str gg__mask_text(const gg_rule_input *in, const gg__item *item, gg_arena *arena);
 /* Its text as the operand of an attribute or subscript. */
@@ -71,19 +86,60 @@ typedef struct gg__sized {
 bool gg__is_size(const gg_rule_input *in, TSNode node, gg__sized *out);
 /* The same as an int64 tensor without dimensions, as an operand.  Text of the arena. */
 gg_str gg__size_text(const gg_rule_input *in, const gg__sized *s, gg_str torch, gg_arena *arena);
+/* Can a tensor be the number wherever it is used?  `edits`: the uses are written; `to_double`: the tensor has to be of float64.  Each may be NULL. */
+bool gg__take_size(const gg_rule_input *in, const gg__sized *s, bool *to_double, gg_arena *arena, gg_edits *edits);
+void gg__edit_size(const gg_rule_input *in, const gg__sized *s, gg_arena *arena, gg_edits *edits);
 
 /* ---- reductions (reductions.c) --------------------------------------------------------------------------------------------- */
-typedef struct gg__reduction { /* `f(x[m]).sum()`, `torch.mean(f(x[m]), 0)`, `F.mse_loss(a[m], b[m])` */
+typedef struct
+    gg__reduction { /* `f(x[m]).sum()`, `torch.mean(f(x[m]), 0)`, `F.mse_loss(a[m], b[m])`, `F.cross_entropy(z[m], y[m])` */
     TSNode call;
     TSNode operand, other; /* other: the second of a loss; else null */
     size_t kind;           /* of a table */
     bool total;            /* a loss that is not divided */
     bool rows;             /* over the first dimension, where that is not all */
-    gg__masked e;
+    TSNode ignored;        /* `ignore_index=…`; null: it is -100 */
+    gg__masked e, classes; /* classes: of the second operand of what takes a class for each row */
 } gg__reduction;
 
 /* The reduction around the site whose result is the same, whatever the order in which it takes the elements (`exact`), or is not.  */
 bool gg__masked_reduction(const gg_rule_input *in, bool exact, gg__reduction *out);
+/* … around a node, which may be a name. */
+bool gg__masked_reduction_around(const gg_rule_input *in, TSNode from, bool exact, gg__reduction *out);
 void gg__edit_masked_reduction(const gg__reduction *r, gg_arena *arena, gg_edits *out);
+
+/* Says why none of these rules is made for what the site chooses (masked_why.c).  False. */
+bool gg__masked_why(const gg_rule_input *in);
+/* … or for what counts or finds elements there. */
+bool gg__sized_why(const gg_rule_input *in);
+
+/* ---- names (masked_names.c) ------------------------------------------------------------------------------------------------- */
+enum { GG__MAX_NAMED = 8, GG__MAX_NAMES = 4, GG__MAX_NAMED_FACTS = 96 };
+
+typedef struct gg__named_masked { /* `sel = x[m]`, and all that reads `sel` */
+    const gg_rule_input *in;
+    bool exact; /* each reduction is */
+    TSNode statements[GG__MAX_NAMES];
+    gg__reduction reductions[GG__MAX_NAMED];
+    gg__sized sizes[GG__MAX_NAMED];
+    uint32_t name_count, count, size_count;
+    TSNode branch;       /* `if len(sel) > 0:` behind it, which asks for a size; null: none does */
+    gg_rule_input known; /* with what is known of the names */
+    gg_site site;
+    gg_break record;
+    gg_fact facts[GG__MAX_NAMED_FACTS];
+    int64_t shapes[GG__MAX_NAMES][GG__MAX_RANK];
+} gg__named_masked;
+
+/* Does the name stand there for the expression that it was given, which would still give the same? */
+bool gg__masked_name(const gg_rule_input *in, TSNode use, TSNode *out_value);
+/* Is such a name bound at the site, and reduced by all that reads it?  Points into itself. */
+bool gg__masked_name_uses(const gg_rule_input *in, bool exact, gg__named_masked *out);
+/* False where no selection was found for the branch. */
+bool gg__edit_named_masked(const gg__named_masked *n, gg_arena *arena, gg_edits *out);
+
+/* then.c: the edits, and behind them a rule that selects instead of branching on `condition`, as one edit of what they change together.  False when no
+ * such rule applies. */
+bool gg__then_select(const gg_rule_input *in, gg_edits *first, TSNode condition, gg_arena *arena, gg_edits *out);
 
 #endif

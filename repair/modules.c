@@ -2,11 +2,8 @@
 #include "repair/infer.h"
 
 static const gg_fact *module_fact(const gg_rule_input *in, gg_str name) {
-    const gg_break *record = in->site->first;
-    for (size_t i = 0; record && i < record->fact_count; i++)
-        if (gg_str_equal(record->facts[i].name, name))
-            return record->facts[i].kind == GG_VALUE_MODULE && record->facts[i].step_count ? &record->facts[i] : NULL;
-    return NULL;
+    const gg_fact *fact = gg__fact_of(in, name);
+    return fact && fact->kind == GG_VALUE_MODULE && fact->step_count ? fact : NULL;
 }
 
 bool gg__is_pure_module(const gg_rule_input *in, gg_str name) {

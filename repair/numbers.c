@@ -55,7 +55,11 @@ gg__meta gg__module_number(const gg_rule_input *in, TSNode node) {
         !gg__each_module_binding(in->tree, name, is_first, &seen))
         return gg__unknown;
     m = gg__infer(in, value);
-    return m.seen ? gg__seen(m.sort, m.value) : m; /* another module may set it: it is what it was in the capture */
+    if (!m.seen) return m;
+    gg__meta out = gg__seen(m.sort, m.value); /* another module may set it: it is what it was in the capture */
+    out.steady = true;
+    out.filled = m.value > 0;
+    return out;
 }
 
 static gg__meta of_both(gg__sort sort, gg__meta a, gg__meta b, double value) {
@@ -63,8 +67,17 @@ static gg__meta of_both(gg__sort sort, gg__meta a, gg__meta b, double value) {
     bool exact = sort == GG__SCALAR_FLOAT || fabs(value) < 9e15; /* what a double holds */
     out.seen = a.seen && b.seen && exact && !isnan(value);
     out.constant = out.seen && a.constant && b.constant;
+    out.steady = out.seen && a.steady && b.steady;
     out.value = out.seen ? value : 0;
     out.natural = (a.natural && b.natural) || (out.constant && value >= 0);
+    out.filled = out.constant && value > 0;
+    return out;
+}
+
+/* … that gives zero of nothing but zero, where neither is negative */
+static gg__meta keeping_filled(gg__sort sort, gg__meta a, gg__meta b, double value) {
+    gg__meta out = of_both(sort, a, b, value);
+    out.filled = a.filled && b.filled;
     return out;
 }
 
@@ -72,8 +85,8 @@ gg__meta gg__number_operation(gg_str op, gg__meta a, gg__meta b) {
     bool floats = a.sort == GG__SCALAR_FLOAT || b.sort == GG__SCALAR_FLOAT;
     gg__sort sort = floats ? GG__SCALAR_FLOAT : GG__SCALAR_INT;
     bool divides = b.constant && b.value != 0;
-    if (gg_str_is(op, "+")) return of_both(sort, a, b, a.value + b.value);
-    if (gg_str_is(op, "*")) return of_both(sort, a, b, a.value * b.value);
+    if (gg_str_is(op, "+")) return keeping_filled(sort, a, b, a.value + b.value);
+    if (gg_str_is(op, "*")) return keeping_filled(sort, a, b, a.value * b.value);
     if (gg_str_is(op, "-")) {
         gg__meta out = of_both(sort, a, b, a.value - b.value);
         out.natural = out.constant && out.value >= 0;
@@ -147,6 +160,7 @@ static gg__meta of_dtype(gg__inference *s, TSNode call, gg_str name) {
 static gg__meta size(int64_t items) {
     gg__meta out = items >= 0 ? gg__seen(GG__SCALAR_INT, (double)items) : gg__any_number(GG__SCALAR_INT);
     out.natural = true;
+    out.filled = items > 0;
     return out;
 }
 
@@ -172,7 +186,7 @@ static bool is_builtin(const gg_tree *tree, TSNode function, gg_str name) {
 /* `math.sqrt(n)` where it cannot fail */
 static gg__meta of_math(gg_str name, gg__meta a) {
     static const char *const total[] = {"sin", "cos", "tanh", "atan", "fabs"};
-    if (gg_str_is(name, "sqrt") && a.natural) return of_both(GG__SCALAR_FLOAT, a, a, sqrt(a.value));
+    if (gg_str_is(name, "sqrt") && a.natural) return keeping_filled(GG__SCALAR_FLOAT, a, a, sqrt(a.value));
     bool positive = a.constant && a.value > 0;
     if (gg_str_is(name, "log") && positive) return of_both(GG__SCALAR_FLOAT, a, a, log(a.value));
     if (gg_str_is(name, "log2") && positive) return of_both(GG__SCALAR_FLOAT, a, a, log2(a.value));
@@ -191,8 +205,10 @@ static gg__meta of_math(gg_str name, gg__meta a) {
 static gg__meta of_builtin(gg_str name, gg__meta a, gg__meta b, uint32_t count) {
     if (gg_str_is(name, "len") && count == 1 && a.sort == GG__TENSOR && a.rank) return size(a.shape[0]);
     if (!gg__is_number(a) || (count == 2 && !gg__is_number(b))) return gg__unknown;
-    if (count == 2 && a.sort == b.sort && gg_str_is(name, "max")) return of_both(a.sort, a, b, fmax(a.value, b.value));
-    if (count == 2 && a.sort == b.sort && gg_str_is(name, "min")) return of_both(a.sort, a, b, fmin(a.value, b.value));
+    if (count == 2 && a.sort == b.sort && gg_str_is(name, "max"))
+        return keeping_filled(a.sort, a, b, fmax(a.value, b.value));
+    if (count == 2 && a.sort == b.sort && gg_str_is(name, "min"))
+        return keeping_filled(a.sort, a, b, fmin(a.value, b.value));
     if (count != 1) return gg__unknown;
     gg__sort whole = a.sort == GG__SCALAR_BOOL ? GG__SCALAR_INT : a.sort;
     if (gg_str_is(name, "abs")) {
@@ -200,7 +216,7 @@ static gg__meta of_builtin(gg_str name, gg__meta a, gg__meta b, uint32_t count) 
         out.natural = true;
         return out;
     }
-    if (gg_str_is(name, "float")) return of_both(GG__SCALAR_FLOAT, a, a, a.value);
+    if (gg_str_is(name, "float")) return keeping_filled(GG__SCALAR_FLOAT, a, a, a.value);
     if (gg_str_is(name, "bool")) return gg__any_number(GG__SCALAR_BOOL);
     if (gg_str_is(name, "int") && (a.sort != GG__SCALAR_FLOAT || (a.constant && isfinite(a.value))))
         return of_both(GG__SCALAR_INT, a, a, trunc(a.value));

@@ -69,6 +69,23 @@ static gg__meta addcmul(gg__inference *s, const gg__call *call) {
     return out;
 }
 
+/* `F.mse_loss(x, y, reduction="none")`: of one shape, or it warns; gradients are finite where the values are. */
+static gg__meta loss(gg__inference *s, const gg__call *call) {
+    TSNode given[2];
+    if (!gg__bind_arguments(s, call, (const char *const[]){"target", "*reduction"}, 2, given)) return gg__unknown;
+    gg__meta x = call->x, y = gg__infer_node(s, given[0]);
+    gg_str reduction = gg__text(s->in->tree, given[1]);
+    if (reduction.len > 2) reduction = gg_str_slice(reduction, 1, reduction.len - 1);
+    bool none = gg_str_is(reduction, "none"),
+         known = none || ts_node_is_null(given[1]) || gg_str_is(reduction, "sum") || gg_str_is(reduction, "mean");
+    if (!known || !are_alike(x, y) || !gg__is_floating(x.dtype) || !gg__same_shape(x, y) || gg__elements(x) < 1 ||
+        !gg_str_equal(x.device, y.device) || (x.layout.len && !none))
+        return gg__unknown;
+    gg__meta out = gg__widened(gg__elementwise(x, y), true);
+    out.linear = false;
+    return none ? out : gg__reduced(s, out, (TSNode){0}, (TSNode){0});
+}
+
 gg__meta gg__of_two(gg__inference *s, const gg__call *call, bool *known) {
     static const struct {
         const char *name, *op;
@@ -83,6 +100,10 @@ gg__meta gg__of_two(gg__inference *s, const gg__call *call, bool *known) {
                              *const extremes[] = {"maximum", "minimum", "max", "min"};
     bool conversion =
         gg_str_is(call->name, "to") || gg_str_is(call->name, "type_as") || gg__dtype_of_method(call->name).len;
+    static const char *const losses[] = {"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss",
+                                         "binary_cross_entropy_with_logits"};
+    *known = call->form == GG__FUNCTIONAL && gg__is_one_of(call->name, losses, GG_COUNT(losses));
+    if (*known) return loss(s, call);
     *known = call->form != GG__FUNCTIONAL;
     if (*known && conversion && call->form == GG__METHOD) return converted(s, call);
     if (*known && gg_str_is(call->name, "masked_fill")) return masked_fill(s, call);

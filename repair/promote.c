@@ -141,6 +141,11 @@ static bool is_zero_safe(gg__meta divisor) {
     return gg__is_number(divisor) && divisor.constant && divisor.value != 0;
 }
 
+/* Of a number that is zero in another call the gradient is infinite.  Where a size is zero, there is nothing to divide. */
+static bool divides_smoothly(gg__meta divisor) {
+    return gg__is_number(divisor) && ((divisor.seen && divisor.value != 0) || divisor.filled);
+}
+
 static gg__meta power(gg__meta a, gg__meta b, gg__meta out) {
     bool whole = gg__is_integer(out.dtype);
     if (gg__is_bool(out.dtype) || (whole && !(gg__is_number(b) && b.constant && b.value >= 0))) return gg__unknown;
@@ -154,7 +159,8 @@ static gg__meta power(gg__meta a, gg__meta b, gg__meta out) {
 
 static gg__meta divided(gg__meta a, gg__meta b, gg__meta out) {
     if (!gg__is_floating(out.dtype)) out = gg__as_dtype(out, gg_str_from(dtypes[FLOAT].name), GG__DEFAULT);
-    if (b.sort == GG__TENSOR) out.smooth = out.linear = false;
+    if (b.sort == GG__TENSOR) out.linear = false;
+    if (!divides_smoothly(b)) out.smooth = false;
     /* 1 / x is x.reciprocal() */
     if (a.sort != GG__TENSOR && gg__is_half(out.dtype)) out.vague = out.vague ? GG__VAGUE : GG__WIDENED;
     return out;
@@ -269,9 +275,10 @@ bool gg__holds(gg_str name, gg__meta number) {
     if (d == BOOL) return number.sort == GG__SCALAR_BOOL;
     if (!floating(d))
         return number.sort != GG__SCALAR_FLOAT &&
-               (number.sort == GG__SCALAR_BOOL || d == INT64 ||
-                (number.seen && fabs(number.value) <= dtypes[d].largest && (d != UINT8 || number.value >= 0)));
+               (number.sort == GG__SCALAR_BOOL || (d == INT64 && !number.steady) ||
+                (number.steady && fabs(number.value) <= dtypes[d].largest && (d != UINT8 || number.value >= 0)));
     if (d == DOUBLE || number.sort == GG__SCALAR_BOOL) return true;
     if (!number.seen) return d != HALF;
+    if (!number.steady) return false; /* in another call it may be larger */
     return !isfinite(number.value) || fabs(number.value) <= dtypes[d].largest * 1.0001;
 }

@@ -1,17 +1,21 @@
 /* Reductions of the elements that a boolean mask chooses.  See masks.h.
  *
  * All elements are reduced, those not chosen as what changes nothing: 0 for a sum, -inf for a maximum.  Never `x * m`: NaN times 0 is NaN. */
+#include "repair/hindrance.h"
+#include "repair/infer.h"
 #include "repair/masks.h"
+#include "repair/scalar.h"
 
 enum {
-    METHOD = 1,  /* f(x[m]).name(), torch.name(f(x[m])) */
-    LOSS = 2,    /* F.name(f(a[m]), g(b[m])) */
-    EXACT = 4,   /* whatever is reduced; else, unless marked, of integers and bools */
-    ORDER = 8,   /* the result may depend on the order */
-    FLOATS = 16, /* of floating tensors alone */
-    MEAN = 32,   /* divided by how many are chosen */
-    RAISES = 64, /* when none is */
-    ROWS = 128   /* takes dim=0 */
+    METHOD = 1,   /* f(x[m]).name(), torch.name(f(x[m])) */
+    LOSS = 2,     /* F.name(f(a[m]), g(b[m])) */
+    EXACT = 4,    /* whatever is reduced; else, unless marked, of integers and bools */
+    ORDER = 8,    /* the result may depend on the order */
+    FLOATS = 16,  /* of floating tensors alone */
+    MEAN = 32,    /* divided by how many are chosen */
+    RAISES = 64,  /* when none is */
+    ROWS = 128,   /* takes dim=0 */
+    CLASSES = 256 /* F.name(f(z[m]), y[m]): a class of each row, none where that is one which is ignored */
 };
 static const struct {
     const char *name, *fill, *fill_bool, *fill_int, *reduce;
@@ -34,6 +38,8 @@ static const struct {
     {"huber_loss", "0", "", "", "sum", LOSS | FLOATS | ORDER | MEAN},
     {"binary_cross_entropy", "0", "", "", "sum", LOSS | FLOATS | ORDER | MEAN},
     {"binary_cross_entropy_with_logits", "0", "", "", "sum", LOSS | FLOATS | ORDER | MEAN},
+    {"cross_entropy", "", "", "", "", CLASSES | FLOATS | ORDER},
+    {"nll_loss", "", "", "", "", CLASSES | FLOATS | ORDER},
 };
 
 static bool is_loss(const gg__reduction *r) {
@@ -49,6 +55,23 @@ static bool is_reduction(const gg_tree *tree, TSNode argument, bool *sum) {
     value = gg_str_slice(value, 1, value.len - 1);
     *sum = gg_str_is(value, "sum");
     return *sum || gg_str_is(value, "mean");
+}
+
+/* `weight=…`, `reduction="mean"`, `ignore_index=…`, of which the call keeps its own. */
+static bool read_options(const gg_rule_input *in, TSNode arguments, gg__reduction *r) {
+    for (uint32_t i = 2; i < gg__child_count(arguments); i++) {
+        TSNode argument = gg__child(arguments, i), value = gg__field(argument, "value");
+        gg_str name = gg__text(in->tree, gg__field(argument, "name"));
+        bool sum, simple = gg_node_is(value, "identifier") || gg_node_is(value, "attribute");
+        double literal;
+        if (!gg_node_is(argument, "keyword_argument")) return false;
+        if (gg_str_is(name, "weight") || is_reduction(in->tree, argument, &sum)) continue;
+        if (!gg_str_is(name, "ignore_index") || gg__infer(in, value).sort != GG__SCALAR_INT ||
+            !(simple || gg__literal_value(in->tree, value, &literal)))
+            return false;
+        r->ignored = value;
+    }
+    return true;
 }
 
 /* `0`, `dim=0` or `axis=0` */
@@ -80,8 +103,9 @@ static bool fits(const gg_rule_input *in, bool exact, const gg__reduction *r) {
     if (!floating && !integer && !gg_str_is(r->e.dtype, "torch.bool")) return false;
     if ((flags & FLOATS) && !floating) return false;
     if (exact != ((flags & EXACT) || (!(flags & ORDER) && !floating))) return false;
-    if ((flags & MEAN) && gg__is_half(r->e.dtype)) return false; /* the sum may not fit */
-    if ((flags & MEAN) && !r->rows && r->e.item.of.rank - r->e.item.by.rank > 1) return false;
+    if ((flags & (MEAN | CLASSES)) && gg__is_half(r->e.dtype)) return false; /* the sum may not fit */
+    int32_t behind = r->e.item.of.rank - r->e.item.by.rank;
+    if ((flags & MEAN) && !r->rows && behind > (ts_node_is_null(r->e.item.inner) ? 1 : 0)) return false;
     return !(flags & RAISES) || (is_always_evaluated(in, r->call) && gg__can_name(in->tree, r->call, "torch"));
 }
 
@@ -94,9 +118,13 @@ static bool read_call(const gg_rule_input *in, TSNode call, gg__reduction *r) {
     for (r->kind = 0; r->kind < GG_COUNT(kinds) && !gg_str_is(name, kinds[r->kind].name);) r->kind++;
     if (r->kind == GG_COUNT(kinds)) return false;
     uint32_t count = gg__child_count(arguments);
-    if (is_loss(r)) {
+    bool classes = kinds[r->kind].flags & CLASSES;
+    if (is_loss(r) || classes) {
         r->operand = gg__child(arguments, 0);
         r->other = gg__child(arguments, 1);
+        if (classes)
+            return count >= 2 && read_options(in, arguments, r) &&
+                   gg_str_equal(holder, gg__module_alias(in->tree, call, "torch.nn.functional"));
         bool known = count == 2 || (count == 3 && is_reduction(in->tree, gg__child(arguments, 2), &r->total));
         return known && gg_str_equal(holder, gg__module_alias(in->tree, call, "torch.nn.functional"));
     }
@@ -107,8 +135,20 @@ static bool read_call(const gg_rule_input *in, TSNode call, gg__reduction *r) {
     return count == from || (r->rows && (kinds[r->kind].flags & ROWS));
 }
 
+/* Rows of one more dimension than the mask has, and a class for each, under one mask. */
+static bool read_classes(gg__reduction *r) {
+    const gg__item *z = &r->e.item, *y = &r->classes.item;
+    const gg_tree *tree = r->e.in->tree;
+    r->classes = (gg__masked){.in = r->e.in, .names = r->e.names};
+    r->e.affine = false; /* what softmax keeps */
+    return gg__is_elementwise(&r->classes, r->other) && gg_str_is(r->classes.dtype, "torch.int64") &&
+           z->of.rank == z->by.rank + 1 && y->of.rank == y->by.rank && z->by.rank == y->by.rank &&
+           gg_str_equal(gg__text(tree, z->mask), gg__text(tree, y->mask));
+}
+
 static bool read_operands(gg__reduction *r) {
     if (!gg__is_elementwise(&r->e, r->operand)) return false;
+    if (kinds[r->kind].flags & CLASSES) return read_classes(r);
     if (!is_loss(r)) return true;
     gg_str dtype = r->e.dtype;
     bool alike = gg__is_elementwise(&r->e, r->other) && gg_str_equal(dtype, r->e.dtype);
@@ -117,10 +157,15 @@ static bool read_operands(gg__reduction *r) {
 }
 
 bool gg__masked_reduction(const gg_rule_input *in, bool exact, gg__reduction *out) {
-    if (!gg_str_is(in->site->id, "GB0036")) return false;
-    for (TSNode at = gg_node_at(in->tree, in->span); !ts_node_is_null(at); at = gg__parent(at)) {
+    return gg_str_is(in->site->id, "GB0036") &&
+           gg__masked_reduction_around(in, gg_node_at(in->tree, in->span), exact, out);
+}
+
+bool gg__masked_reduction_around(const gg_rule_input *in, TSNode from, bool exact, gg__reduction *out) {
+    bool names = gg_node_is(from, "identifier");
+    for (TSNode at = from; !ts_node_is_null(at); at = gg__parent(at)) {
         if (gg_node_is(at, "block") || gg_node_is(at, "lambda")) return false;
-        *out = (gg__reduction){.call = at, .e = {.in = in, .rounded = !exact}};
+        *out = (gg__reduction){.call = at, .e = {.in = in, .names = names, .rounded = !exact}};
         if (!gg_node_is(at, "call") || !read_call(in, at, out) || !read_operands(out)) continue;
         bool rows = out->e.item.by.rank < out->e.item.of.rank;
         out->rows = out->rows && rows;
@@ -177,10 +222,31 @@ static void raise_when_empty(const gg__reduction *r, gg_str torch, gg_arena *are
             GG_STR_ARG(unit), GG_STR_ARG(newline), GG_STR_ARG(indent), GG_STR_ARG(newline), GG_STR_ARG(indent)));
 }
 
+/* The rows that are not chosen get the class that is ignored, and numbers that do no harm. */
+static void edit_classes(const gg__reduction *r, gg_str torch, gg_arena *arena, gg_edits *out) {
+    const gg_rule_input *in = r->e.in;
+    bool flat = r->e.item.by.rank == 1;
+    gg_str ignored = ts_node_is_null(r->ignored) ? GG_STR("-100") : gg__text(in->tree, r->ignored);
+    gg_str rows = gg__spread(&r->e, gg__strip_parentheses(r->operand), torch, arena);
+    bool tight = gg_node_is(r->operand, "subscript") || gg_node_is(r->operand, "call");
+    if (!flat)
+        rows = gg_arena_printf(arena, "%s%.*s%s.flatten(0, -2)", tight ? "" : "(", GG_STR_ARG(rows), tight ? "" : ")");
+    gg_edits_add(out, gg_node_span(r->operand), rows);
+    gg_edits_add(out, gg_node_span(r->other),
+                 gg_arena_printf(arena, "%.*s.where(%.*s, %.*s, %.*s)%s", GG_STR_ARG(torch),
+                                 GG_STR_ARG(gg__mask_text(in, &r->classes.item, arena)),
+                                 GG_STR_ARG(gg__spread(&r->classes, gg__strip_parentheses(r->other), torch, arena)),
+                                 GG_STR_ARG(ignored), flat ? "" : ".flatten()"));
+}
+
 void gg__edit_masked_reduction(const gg__reduction *r, gg_arena *arena, gg_edits *out) {
     const gg_rule_input *in = r->e.in;
     unsigned flags = kinds[r->kind].flags;
     gg_str torch = gg__require_module(in->tree, r->call, "torch", arena, out);
+    if (flags & CLASSES) {
+        edit_classes(r, torch, arena, out);
+        return;
+    }
     gg_str value = gg__spread(&r->e, gg__strip_parentheses(r->operand), torch, arena);
     const char *reduce = kinds[r->kind].reduce;
     if (is_loss(r)) {

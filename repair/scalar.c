@@ -154,7 +154,6 @@ gg_str gg__tensor_text(const gg_rule_input *in, const gg__extraction *e, gg__wid
     bool wrap = !simple && !gg_node_is(e->value, "parenthesized_expression");
     if (e->single) { /* of another number of elements it raises, too */
         text = gg_arena_printf(arena, "%s%.*s%s.reshape(())", wrap ? "(" : "", GG_STR_ARG(text), wrap ? ")" : "");
-        simple = true;
         wrap = false;
     }
     bool floating = gg__is_floating(e->meta.dtype), fresh = e->meta.fresh;

@@ -76,15 +76,19 @@ static gg_fact as_fact(const gg__binding *b) {
     fact.layout = m->layout.len ? GG_LAYOUT_STRIDED : GG_LAYOUT_CONTIGUOUS;
     fact.has_number = m->seen;
     fact.number = m->value;
+    fact.steady = m->steady;
+    fact.filled = m->filled;
     return fact;
 }
 
 gg__meta gg__infer_in(const gg__select *s, const gg__arm *arm, TSNode node) {
     const gg_break *record = s->in->site->first;
-    gg__meta (*infer)(const gg_rule_input *, TSNode) = s->names            ? gg__infer_naming
+    gg__meta (*infer)(const gg_rule_input *, TSNode) = s->in_place         ? gg__infer_in_place
+                                                       : s->names          ? gg__infer_naming
                                                        : s->as_before      ? gg__infer_loosely
                                                        : s->divides_safely ? gg__infer_dividing
                                                                            : gg__infer;
+    if (gg__may_be_none(s->in, node)) return gg__unknown;
     if (arm == NULL || arm->count == 0) return infer(s->in, node);
     gg_fact facts[GG__MAX_KNOWN];
     size_t count = 0;
@@ -177,6 +181,9 @@ static bool write_part(TSNode node, void *data) {
     const char *fill;
     TSNode operand = w->s->divides_safely ? gg__guarded(w->s, w->arm, node, &fill) : (TSNode){0};
     if (!ts_node_is_null(operand)) put_guard(w, operand, fill);
+    TSNode method = gg__field(gg__field(node, "function"), "attribute");
+    if (w->s->in_place && gg_node_is(node, "call") && gg_str_ends_with(gg__text(w->s->in->tree, method), GG_STR("_")))
+        put(w, ts_node_end_byte(method) - 1, ts_node_end_byte(method), GG_STR_NULL);
     if (!gg_node_is(node, "identifier") || gg__is_member_name(node)) return true;
     const gg__binding *b = find(w->arm, gg__text(w->s->in->tree, node));
     if (b) put(w, ts_node_start_byte(node), ts_node_end_byte(node), b->text);

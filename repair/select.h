@@ -32,6 +32,8 @@ typedef struct gg__test {
     bool atom;    /* needs no parentheses as an operand */
 } gg__test;
 
+struct gg__events;
+
 typedef struct gg__select {
     const gg_rule_input *in;
     gg_arena *arena;
@@ -59,6 +61,12 @@ typedef struct gg__select {
     bool keeps_tests; /* the conditions of nested arms get names: `taken` is read */
     bool
         says; /* messages in arms are for where nothing is compiled; else arms with such that are not so already are refused */
+    /* What is in the arms may be stored (stored.c): then lines and stores are kept apart, in their order. */
+    bool stores, stored;
+    struct gg__events *events; /* of the arm that is being read */
+    const gg__arm *outer_arm;  /* what names held in front of the branch that it is of */
+    bool
+        in_place; /* the expression is a chain of methods in place: it is read, and written, without their underscores */
 } gg__select;
 
 void gg__select_init(gg__select *s, const gg_rule_input *in, TSNode statement, gg_arena *arena);
@@ -94,6 +102,10 @@ bool gg__split_either(gg__select *s, TSNode condition, gg_str *flags, gg__test *
 bool gg__is_branch(const gg_rule_input *in); /* a break that a condition may be */
 bool gg__asks_finiteness(const gg_tree *tree, TSNode condition);
 
+/* ---- optional.c --------------------------------------------------------------------------------------------------------- */
+/* Does the expression read a parameter whose default is None, where nothing in the function has told that it is something else? */
+bool gg__may_be_none(const gg_rule_input *in, TSNode node);
+
 /* ---- draws.c ------------------------------------------------------------------------------------------------------------ */
 /* `torch.rand(1) < p`, `random.randint(0, 1)`, as the whole condition: drawn exactly once, whichever arm is taken. */
 bool gg__test_drawn(gg__select *s, TSNode node, gg__test *out);
@@ -116,9 +128,6 @@ bool gg__is_said(const gg__select *s, TSNode statement);
 /* Writes it behind what is computed so far, under that condition and that the arm is taken. */
 void gg__say(gg__select *s, gg__arm *arm, TSNode statement);
 bool gg__has_messages(const gg__select *s, TSNode node);
-/* GG010's edit for the branch at the site, with messages in its arms where `says`. */
-bool gg__select_branch(const gg_rule_input *in, bool says, gg_arena *arena, TSNode *out_node, gg_span *span,
-                       gg_str *out, bool *copies);
 
 /* ---- divisors.c -----------------------------------------------------------------------------------------------------------------
  * `x / n if n > 0 else x`: where n is zero the quotient is not wanted, but its gradient, zero times infinity, is not a number.  So the divisor is one
@@ -135,6 +144,16 @@ bool gg__divisors_are_smooth(const gg__select *s, const gg__arm *arm, TSNode nod
  * both may be NULL. */
 bool gg__select_number(const gg_rule_input *in, bool approximate, TSNode *out_node, gg_arena *arena, gg_edits *edits);
 
+/* ---- branches.c --------------------------------------------------------------------------------------------------------- */
+typedef struct gg__branch {
+    TSNode node;
+    gg_span span; /* what is replaced */
+    gg_str text;
+    bool copies;
+} gg__branch;
+/* All of it, for the branch at the site: with `stores`, one that stores something; else, one that does not.  With messages in its arms where `says`. */
+bool gg__select_branch(const gg_rule_input *in, bool stores, bool says, gg_arena *arena, gg__branch *out);
+
 /* ---- returned.c ----------------------------------------------------------------------------------------------------------- */
 #define GG__RETURNED "return" /* the name of what an arm returns: no variable has it; its values are "return 1", … */
 gg__binding *gg__arm_find(gg__arm *arm, gg_str name); /* NULL: it is not bound in the arm */
@@ -150,6 +169,41 @@ bool gg__assign_several(gg__select *s, gg__arm *arm, TSNode node);
 bool gg__is_appended(gg_str name);
 TSNode gg__appended(const gg_tree *tree, TSNode statement);
 bool gg__append(gg__select *s, gg__arm *arm, TSNode statement);
+
+/* ---- stored.c -------------------------------------------------------------------------------------------------------------
+ * Stores in arms: `self.n += 1`, `t.zero_()`, `out[i] = v`.  Each becomes a store in any case, of a selection from the new value and the old one, in
+ * the order of its arm.  In the arm that is not taken it changes nothing: so what runs behind it, of either arm, reads what it would have. */
+typedef struct gg__event { /* lines, or a store */
+    gg_str lines;
+    gg_str place, value; /* of a store */
+    gg__meta meta;       /* of its value; a number's sort where it is one of Python's */
+    bool assigned;       /* `place = value`; else place.copy_(value) */
+    bool truth;          /* the place is of bools: a condition may be its memory */
+    bool bound;          /* … and the place is an attribute */
+    bool both;           /* … of which no old value is known where the other arm does not bind it */
+} gg__event;
+
+enum { GG__MAX_EVENTS = 40 };
+typedef struct gg__events {
+    gg__event items[GG__MAX_EVENTS];
+    size_t count, stores;
+    bool full;
+} gg__events;
+
+bool gg__is_store(const gg_tree *tree, TSNode statement); /* has it the form of one? */
+TSNode gg__stored_base(const gg_tree *tree,
+                       TSNode statement); /* `self.t` of self.t[0].zero_(); null when it is no store */
+bool gg__store_in(gg__select *s, gg__arm *arm, TSNode statement);
+
+/* woven.c */
+gg__events *gg__new_events(gg__select *s);
+void gg__push(gg__events *to, gg__event event);
+void gg__flush(gg__select *s, gg__events *to); /* the lines that were written so far */
+void gg__append_events(gg__events *to, const gg__events *more);
+size_t gg__count_woven(const gg__events *yes, const gg__events *no); /* stores */
+bool gg__stores_truth(const gg__events *in);
+bool gg__weave(gg__select *s, gg__test test, const gg__events *yes, const gg__events *no, gg__events *out);
+bool gg__write_events(gg__select *s, const gg__events *events); /* as lines; false when there are too many */
 
 /* ---- arms.c ----------------------------------------------------------------------------------------------------------------- */
 /* Can the value be computed where it was not, and be selected? */

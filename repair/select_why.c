@@ -23,6 +23,8 @@ bool gg__unselectable(const gg__select *s, const gg__arm *arm, TSNode node) {
 
 bool gg__unselectable_of(const gg__select *s, const gg__arm *arm, TSNode node, gg__meta m) {
     if (s->in->hindrance == NULL) return false;
+    if (gg__may_be_none(s->in, node))
+        return gg__hinder(s->in, node, "reads an argument that is None unless a caller gives it");
     if (m.sort == GG__UNKNOWN) {
         TSNode part = unknown_part(s, arm, node, 0);
         return gg__hinder(s->in, ts_node_is_null(part) ? node : part,

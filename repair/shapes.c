@@ -21,7 +21,7 @@ gg__meta gg__with_sizes(gg__meta x, const gg__sizes *sizes) {
 
 bool gg__dim(gg__meta dim, int32_t rank, int32_t *out) {
     int32_t limit = rank ? rank : 1; /* what has no dimension takes 0 and -1 */
-    if (dim.sort != GG__SCALAR_INT || !dim.seen || dim.value < -limit || dim.value >= limit) return false;
+    if (dim.sort != GG__SCALAR_INT || !dim.steady || dim.value < -limit || dim.value >= limit) return false;
     *out = (int32_t)dim.value + (dim.value < 0 ? limit : 0);
     return true;
 }

@@ -1,8 +1,9 @@
 /* Stores under a boolean mask, and the indices that stand for one.  See masks.h. */
+#include "repair/hindrance.h"
 #include "repair/masks.h"
 
 bool gg__masked_store(const gg_rule_input *in, TSNode statement, gg__store *s) {
-    *s = (gg__store){.e = {.in = in}};
+    *s = (gg__store){.e = {.in = in, .draws = true}};
     if (!gg_node_is(statement, "expression_statement") || gg__child_count(statement) != 1) return false;
     s->assignment = gg__child(statement, 0);
     bool augmented = gg_node_is(s->assignment, "augmented_assignment");
@@ -20,17 +21,20 @@ bool gg__masked_store(const gg_rule_input *in, TSNode statement, gg__store *s) {
         s->op = gg_str_slice(op, 0, op.len - 1);
         return !gg_str_is(s->op, "**") && gg__is_elementwise_with(&s->e, s->op, s->right);
     }
-    return gg__is_elementwise(&s->e, s->right) && gg_str_equal(s->e.dtype, target.dtype);
+    if (!gg__is_elementwise(&s->e, s->right))
+        return gg__hinder(in, s->right, "is not made of elements under that mask alone, each treated alike");
+    return gg_str_equal(s->e.dtype, target.dtype) ||
+           gg__hinder(in, s->right, "has another dtype than what it is stored into");
 }
 
 void gg__edit_masked_store(const gg__store *s, gg_str torch, gg_arena *arena, gg_edits *out) {
     const gg_rule_input *in = s->e.in;
-    TSNode base = s->e.item.base;
-    gg_str x = gg__operand_text(in, base, arena), value = gg__spread(&s->e, s->right, torch, arena);
+    gg_str x = gg__operand_text(in, s->e.item.base, arena), value = gg__spread(&s->e, s->right, torch, arena);
     if (s->op.len) {
         bool simple = !gg_node_is(s->right, "binary_operator") && !gg_node_is(s->right, "unary_operator");
-        value = gg_arena_printf(arena, "%.*s %.*s %s%.*s%s", GG_STR_ARG(gg__spread_item(&s->e, base, torch, arena)),
-                                GG_STR_ARG(s->op), simple ? "" : "(", GG_STR_ARG(value), simple ? "" : ")");
+        value =
+            gg_arena_printf(arena, "%.*s %.*s %s%.*s%s", GG_STR_ARG(gg__spread_item(&s->e, &s->e.item, torch, arena)),
+                            GG_STR_ARG(s->op), simple ? "" : "(", GG_STR_ARG(value), simple ? "" : ")");
     }
     gg_edits_add(out, gg_node_span(s->assignment),
                  gg_arena_printf(arena, "%.*s.copy_(%.*s.where(%.*s, %.*s, %.*s))", GG_STR_ARG(x), GG_STR_ARG(torch),

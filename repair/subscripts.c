@@ -9,7 +9,7 @@ typedef struct picked {
 
 /* Bounds that are constants, and a size that is known, give a size; else nobody knows it, but a slice never fails. */
 static bool take_slice(gg__inference *s, gg__meta x, TSNode slice, picked *p) {
-    int64_t size = x.shape[p->dim], bounds[2] = {0, size};
+    int64_t size = x.shape[p->dim], bounds[2] = {0, size}, step = 1;
     uint32_t slot = 0;
     bool known = size >= 0;
     for (uint32_t i = 0; i < ts_node_child_count(slice); i++) {
@@ -19,12 +19,18 @@ static bool take_slice(gg__inference *s, gg__meta x, TSNode slice, picked *p) {
             continue;
         }
         gg__meta bound = gg__infer_node(s, part);
-        if (bound.sort != GG__SCALAR_INT || slot > 1) return false;
+        bool steps = slot == 2 && bound.constant && bound.value >= 1 && bound.value < 0x1p31;
+        if (bound.sort != GG__SCALAR_INT || slot > 2 || (slot == 2 && !steps)) return false;
+        if (steps) {
+            step = (int64_t)bound.value;
+            continue;
+        }
         known = known && bound.seen;
         if (known) bounds[slot] = (int64_t)bound.value + (bound.value < 0 ? size : 0);
     }
     for (size_t i = 0; i < 2; i++) bounds[i] = bounds[i] < 0 ? 0 : bounds[i] > size ? size : bounds[i];
-    int64_t taken = !known ? -1 : bounds[1] > bounds[0] ? bounds[1] - bounds[0] : 0;
+    int64_t taken = !known ? -1 : bounds[1] > bounds[0] ? (bounds[1] - bounds[0] + step - 1) / step : 0;
+    p->gaps = p->gaps || step > 1;
     if (taken != size)
         for (int32_t i = 0; i < p->sizes.rank; i++) p->gaps = p->gaps || p->sizes.items[i] != 1;
     p->sizes.items[p->sizes.rank++] = taken;
@@ -45,7 +51,7 @@ static bool take(gg__inference *s, TSNode value, gg__meta x, TSNode index, picke
     bool there = number.constant && x.shape[p->dim] >= 1 && x.shape[p->dim] <= INT32_MAX &&
                  gg__dim(number, (int32_t)x.shape[p->dim], &at);
     if (number.sort != GG__SCALAR_INT ||
-        (!there && !s->loose && !gg__counts_through(s->in->tree, index, value, p->dim)))
+        (!there && !s->loose && !gg__counts_through(s->in->tree, gg__strip_parentheses(index), value, p->dim)))
         return false;
     for (int32_t i = 0; i < p->sizes.rank; i++) p->gaps = p->gaps || p->sizes.items[i] != 1;
     p->dim++;
@@ -57,7 +63,7 @@ static bool is_index(TSNode parent, uint32_t i) {
     return field && strcmp(field, "subscript") == 0;
 }
 
-static uint32_t indices_of(TSNode node, TSNode *out, uint32_t max) {
+uint32_t gg__indices_of(TSNode node, TSNode *out, uint32_t max) {
     uint32_t count = 0;
     for (uint32_t i = 0; i < ts_node_child_count(node); i++) {
         if (!is_index(node, i)) continue;
@@ -73,7 +79,7 @@ static uint32_t indices_of(TSNode node, TSNode *out, uint32_t max) {
 
 static gg__meta tensor_subscript(gg__inference *s, TSNode node, gg__meta x) {
     TSNode indices[GG__MAX_RANK];
-    uint32_t count = indices_of(node, indices, GG__MAX_RANK);
+    uint32_t count = gg__indices_of(node, indices, GG__MAX_RANK);
     int32_t used = 0;
     bool rest = false;
     picked p = {0};
@@ -109,6 +115,7 @@ gg__meta gg__subscript(gg__inference *s, TSNode node) {
             return gg__unknown;
         gg__meta out = gg__seen(GG__SCALAR_INT, (double)sizes.items[dim]);
         out.natural = true;
+        out.filled = out.value > 0;
         return out;
     }
     gg__meta x = gg__infer_node(s, value);

@@ -18,6 +18,21 @@ bool gg__is_comprehension(TSNode node) {
     return false;
 }
 
+bool gg__is_operator(TSNode node) {
+    return gg_node_is(node, "binary_operator") || gg_node_is(node, "unary_operator") ||
+           gg_node_is(node, "comparison_operator");
+}
+
+bool gg__is_target(TSNode node) {
+    static const char *const others[] = {"pattern_list",  "tuple_pattern",    "list_pattern",
+                                         "for_statement", "delete_statement", "as_pattern_target"};
+    TSNode parent = gg__parent(node);
+    bool assigned = gg_node_is(parent, "assignment") || gg_node_is(parent, "augmented_assignment");
+    for (size_t i = 0; i < GG_COUNT(others); i++)
+        if (gg_node_is(parent, others[i])) return true;
+    return assigned && ts_node_eq(gg__field(parent, "left"), node);
+}
+
 TSNode gg__child(TSNode node, uint32_t i) {
     return ts_node_is_null(node) ? node : ts_node_named_child(node, i);
 }
@@ -164,6 +179,18 @@ static bool differs(TSNode node, void *data) {
 bool gg__reads(const gg_tree *tree, TSNode node, gg_str name) {
     name_search search = {tree, name};
     return !ts_node_is_null(node) && !gg__visit(node, differs, &search);
+}
+
+bool gg__reads_path(const gg_tree *tree, TSNode node, gg_str path) {
+    if (gg_str_contains(path, GG_STR("."))) return gg_str_contains(gg__text(tree, node), path);
+    return gg__reads(tree, node, path);
+}
+
+const gg_fact *gg__fact_of(const gg_rule_input *in, gg_str name) {
+    const gg_break *record = in->site ? in->site->first : NULL;
+    for (size_t i = 0; record && i < record->fact_count; i++)
+        if (gg_str_equal(record->facts[i].name, name)) return &record->facts[i];
+    return NULL;
 }
 
 static bool is_no_comment_inside(TSNode node, void *data) {

@@ -12,6 +12,8 @@ TSNode gg__function(TSNode node);
 TSNode gg__field(TSNode node, const char *name);
 TSNode gg__parent(TSNode node);
 bool gg__is_comprehension(TSNode node);    /* or a generator expression */
+bool gg__is_operator(TSNode node);         /* arithmetic or a comparison: a subscript binds tighter */
+bool gg__is_target(TSNode subscript);      /* `l[n] = v`, `l[n] += v`, `del l[n]`, `l[n], b = …`: no reading */
 TSNode gg__child(TSNode node, uint32_t i); /* named */
 uint32_t gg__child_count(TSNode node);     /* named */
 gg_str gg__text(const gg_tree *tree, TSNode node);
@@ -87,6 +89,7 @@ bool gg__is_heard(const gg_rule_input *in, TSNode statement);
 
 /* Does any identifier inside `node` have this name? */
 bool gg__reads(const gg_tree *tree, TSNode node, gg_str name);
+bool gg__reads_path(const gg_tree *tree, TSNode node, gg_str path); /* … or `self.scale`, as facts have it */
 /* What the local name is bound to, where it is bound once in the function around it: the right side of an assignment, or the pattern `**kwargs`.
  * Null where that is not so. */
 TSNode gg__only_value(const gg_tree *tree, TSNode name);
@@ -139,13 +142,16 @@ typedef struct gg__meta {
     bool fresh;  /* a new tensor: no alias of a variable */
     /* of a Python number */
     bool seen, constant; /* has this value in the capture; always has it */
+    bool steady;         /* constant, or what the module gives a name once: another module may give it another */
     bool natural;        /* never below zero */
+    bool filled;         /* never zero, unless a size of a tensor is */
     double value;
     TSNode source; /* the name or attribute whose memory a tensor that is not fresh may share */
 } gg__meta;
 
 gg__meta gg__infer(const gg_rule_input *in, TSNode node);
-bool gg__is_floating(gg_str dtype); /* of 16, 32 or 64 bits */
+const gg_fact *gg__fact_of(const gg_rule_input *in, gg_str name); /* of the break; NULL: none */
+bool gg__is_floating(gg_str dtype);                               /* of 16, 32 or 64 bits */
 bool gg__is_half(gg_str dtype);
 bool gg__is_pure_module(const gg_rule_input *in, gg_str name); /* `self.proj`, as the capture has it */
 bool gg__is_operation(const gg_rule_input *in,

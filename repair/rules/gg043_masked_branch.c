@@ -4,6 +4,7 @@
  *
  * DESIGN  A store counts as a change of the tensor also where it stores nothing, and autograd raises when what it kept was changed.  So the tensor
  * must be one that nobody can have kept. */
+#include "repair/infer.h"
 #include "repair/masks.h"
 
 /* The mask that the condition asks about: `m.any()`, `torch.any(m)`, `m.sum() > 0`; null when it is another condition. */
@@ -102,7 +103,34 @@ static bool is_forgotten(const gg_tree *tree, TSNode statement, gg_str name) {
 
 static bool fits(gg__meta value, gg__meta target) {
     if (value.sort == GG__TENSOR) return value.rank == 0 && gg_str_equal(value.dtype, target.dtype);
-    return value.sort != GG__UNKNOWN && (gg__is_floating(target.dtype) || value.sort != GG__SCALAR_FLOAT);
+    return gg__holds(target.dtype, value);
+}
+
+typedef struct gradients {
+    const gg_rule_input *in;
+    gg_str name; /* of what is stored into */
+    bool given, own;
+} gradients;
+
+static bool note_gradient(TSNode node, void *data) {
+    gradients *g = data;
+    if (!gg_node_is(node, "identifier") && !gg_node_is(node, "attribute")) return true;
+    const gg_break *record = g->in->site->first;
+    gg_str text = gg__text(g->in->tree, node);
+    for (size_t i = 0; record && i < record->fact_count; i++) {
+        if (!gg_str_equal(record->facts[i].name, text) || !record->facts[i].requires_grad) continue;
+        g->given = g->given || !gg_str_equal(text, g->name);
+        g->own = g->own || gg_str_equal(text, g->name);
+    }
+    return true;
+}
+
+/* Would a store of the value make a tensor require gradients that does not, also where nothing is stored? */
+static bool brings_gradients(const gg_rule_input *in, TSNode base, TSNode value) {
+    gradients g = {.in = in, .name = gg__text(in->tree, base)};
+    gg__visit(value, note_gradient, &g);
+    gg__visit(base, note_gradient, &g);
+    return g.given && !g.own;
 }
 
 /* `t[m] = 0.0`, `t[m] = t[m] * 2` */
@@ -111,10 +139,24 @@ static bool is_masked_store(const gg_rule_input *in, TSNode branch, TSNode assig
     gg__masked e = {.in = in};
     if (!gg_node_is(assignment, "assignment") || !gg_node_is(left, "subscript") ||
         !gg__masked_item(in, left, &e.item) || !same_text(in->tree, e.item.mask, mask) ||
-        !gg_node_is(e.item.base, "identifier"))
+        !gg_node_is(e.item.base, "identifier") || brings_gradients(in, e.item.base, right))
         return false;
     return (fits(gg__infer(in, right), e.item.of) || gg__is_elementwise(&e, right)) &&
            is_forgotten(in->tree, branch, gg__text(in->tree, e.item.base));
+}
+
+/* `t.copy_(torch.where(m, t * 2, t))`, as GG040 writes it */
+static bool is_selected_store(const gg_rule_input *in, TSNode branch, TSNode call, TSNode mask) {
+    const gg_tree *tree = in->tree;
+    TSNode function = gg__field(call, "function"), x = gg__field(function, "object");
+    TSNode chosen = gg__child(gg__field(call, "arguments"), 0), arguments = gg__field(chosen, "arguments");
+    gg__meta value = gg__infer(in, chosen), target = gg__infer(in, x);
+    return gg_node_is(call, "call") && gg_str_is(gg__text(tree, gg__field(function, "attribute")), "copy_") &&
+           gg__child_count(gg__field(call, "arguments")) == 1 && gg_node_is(x, "identifier") &&
+           gg__refers_to(tree, gg__field(chosen, "function"), "torch.where") && gg__child_count(arguments) == 3 &&
+           same_text(tree, gg__child(arguments, 0), mask) && same_text(tree, gg__child(arguments, 2), x) &&
+           value.sort == GG__TENSOR && gg_str_equal(value.dtype, target.dtype) && !value.vague &&
+           gg__same_shape(value, target) && is_forgotten(tree, branch, gg__text(tree, x));
 }
 
 /* `t = t.masked_fill(m, 0.0)`, `t.masked_fill_(m, 0.0)` */
@@ -127,7 +169,7 @@ static bool is_fill(const gg_rule_input *in, TSNode branch, TSNode expression, T
         gg_str_is(gg__text(in->tree, gg__field(function, "attribute")), assigned ? "masked_fill" : "masked_fill_") &&
         gg_node_is(x, "identifier") && gg__child_count(arguments) == 2;
     if (!named || m.sort != GG__TENSOR || !same_text(in->tree, gg__child(arguments, 0), mask) ||
-        !fits(gg__infer(in, gg__child(arguments, 1)), m))
+        !fits(gg__infer(in, gg__child(arguments, 1)), m) || brings_gradients(in, x, gg__child(arguments, 1)))
         return false;
     gg_str name = gg__text(in->tree, x);
     if (!assigned) return is_forgotten(in->tree, branch, name);
@@ -156,7 +198,8 @@ static bool check(const gg_rule_input *in, gg_rule_match *out) {
         TSNode statement = gg__child(body, i), expression = gg__child(statement, 0);
         if (gg_node_is(statement, "comment")) continue;
         if (!gg_node_is(statement, "expression_statement") ||
-            (!is_masked_store(in, branch, expression, mask) && !is_fill(in, branch, expression, mask)))
+            (!is_masked_store(in, branch, expression, mask) && !is_fill(in, branch, expression, mask) &&
+             !is_selected_store(in, branch, expression, mask)))
             return false;
     }
     return gg__child_count(body) > 0;

@@ -3,18 +3,6 @@
  * not proven pure.  Safety: exact.  Page: docs/rules/GG044.md */
 #include "repair/infer.h"
 #include "repair/masks.h"
-#include "repair/scalar.h"
-
-/* All uses of the number. */
-static bool take(const gg_rule_input *in, const gg__sized *s, gg__widening *widening, gg_arena *arena,
-                 gg_edits *edits) {
-    gg__scalar scalar = {.sort = GG__SCALAR_INT, .magnitude = GG__MOST_ELEMENTS, .natural = true};
-    if (s->columns > 1) scalar.magnitude *= s->columns;
-    gg__replacement r = {.node = s->asked, .scalar = scalar, .dtype = GG_STR("torch.int64")};
-    bool taken = gg__scalar_replace(in, &r, arena, edits);
-    *widening = r.widening;
-    return taken;
-}
 
 static bool find(const gg_rule_input *in, gg__sized *out) {
     if (!gg_str_is(in->site->id, "GB0036") || in->site->first == NULL) return false;
@@ -27,25 +15,17 @@ static bool find(const gg_rule_input *in, gg__sized *out) {
 
 static bool check(const gg_rule_input *in, gg_rule_match *out) {
     gg__sized s;
-    gg__widening widening;
-    if (!find(in, &s)) return false;
+    if (!find(in, &s)) return gg__sized_why(in);
     out->node = s.asked;
-    gg_arena *arena = gg_arena_new(); /* the texts of edits that nobody asked for */
-    bool taken = take(in, &s, &widening, arena, NULL);
-    gg_arena_free(arena);
-    return taken;
+    return gg__take_size(in, &s, NULL, NULL, NULL);
 }
 
 static int edit(const gg_rule_input *in, const gg_rule_match *match, gg_arena *arena, gg_edits *out, gg_error *err) {
     gg__sized s;
-    gg__widening widening;
     (void)match;
-    if (!find(in, &s) || !take(in, &s, &widening, arena, out))
+    if (!find(in, &s) || !gg__take_size(in, &s, NULL, NULL, NULL))
         return gg_fail(err, GG_ENOMATCH, "the size is not proven to be what a tensor can count");
-    gg_str torch = gg__require_module(in->tree, s.asked, "torch", arena, out);
-    gg_str text = gg__size_text(in, &s, torch, arena);
-    if (widening == GG__TO_DOUBLE) text = gg_arena_printf(arena, "%.*s.double()", GG_STR_ARG(text));
-    gg_edits_add(out, gg_node_span(s.asked), text);
+    gg__edit_size(in, &s, arena, out);
     return 0;
 }
 

@@ -2,8 +2,9 @@
  * Offers: the mask in place of the index, where rows are only stored under it: `x[i] += y[i]`.  Refuses: any other use of the index, and unless each row
  * is proven to be treated alike.  Safety: exact.  Page: docs/rules/GG046.md
  *
- * DESIGN  The name keeps what was true when it was bound, so the mask is bound to it, and the stores are rewritten as under any mask (GG040).  A row
- * that is chosen twice is stored twice, with the same values. */
+ * DESIGN  The name keeps what was true when it was bound, so the mask is bound to it, and the stores are rewritten as under any mask (GG040).  Where the
+ * mask may be changed in place before the last of them, a copy of it.  A row that is chosen twice is stored twice, with the same values. */
+#include "repair/alias.h"
 #include "repair/infer.h"
 #include "repair/masks.h"
 
@@ -125,6 +126,28 @@ static bool is_not_bound_between(TSNode node, void *data) {
     return true;
 }
 
+/* Is it what one of the stores changes, and no mask?  Or behind the last of them? */
+static bool is_no_mask(TSNode changed, void *data) {
+    const rows_index *x = data;
+    TSNode last = x->uses[x->use_count - 1];
+    while (gg_node_is(changed, "subscript")) changed = gg__field(changed, "value");
+    bool inner = gg__is_in_inner_function(changed, gg__function(x->statement));
+    if (!inner && ts_node_start_byte(changed) >= ts_node_end_byte(last)) return true;
+    for (size_t i = 0; i < x->use_count; i++) {
+        gg__meta m = gg__infer(&x->in, changed);
+        bool stored = gg__covers(x->uses[i], gg_node_span(changed));
+        if (stored && m.sort == GG__TENSOR && !gg__is_bool(m.dtype)) return true;
+    }
+    return false;
+}
+
+/* May the tensor of the condition be changed while the name still stands for what it was? */
+static bool may_change(const rows_index *x) {
+    if (!gg__is_bool(x->of.dtype) || x->of.rank > 1 || x->of.fresh) return false;
+    TSNode function = gg__function(x->statement);
+    return !gg__each_change(&x->in, function, ts_node_end_byte(x->statement), is_no_mask, (void *)x);
+}
+
 /* Is a second index of the pattern read? */
 static bool others_are_read(const rows_index *x, TSNode function) {
     TSNode left = gg__field(x->assignment, "left");
@@ -179,6 +202,7 @@ static int edit(const gg_rule_input *in, const gg_rule_match *m, gg_arena *arena
                                GG_STR_ARG(gg__operand_text(in, c, arena)), x.of.rank > 1 ? ")" : "");
     else if (x.of.rank > 1)
         mask = gg__operand_text(in, c, arena);
+    if (may_change(&x)) mask = gg_arena_printf(arena, "%.*s.clone()", GG_STR_ARG(gg__operand_text(in, c, arena)));
     if (x.of.rank > 1) /* rows with a true element */
         mask = gg_arena_printf(arena, "%.*s%s.any(1)", GG_STR_ARG(mask), x.of.rank > 2 ? ".flatten(1)" : "");
     gg_edits_add(out, gg_node_span(x.assignment),

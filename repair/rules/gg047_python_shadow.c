@@ -1,5 +1,5 @@
 /* GG047 python-shadow: numbers are read back from a tensor that was made of a Python list, which is still there.
- * Offers: the list: `t.tolist()` → `list(lens)`, `int(t.max())` → `max(lens)`, `t[0].item()` and `x[: t[0]]` → `lens[0]`.
+ * Offers: the list: `t.tolist()` → `list(lens)`, `int(t.max())` → `max(lens)` (where it may be empty, `(max(lens) if lens else int(t.max()))`), `t[0].item()` and `x[: t[0]]` → `lens[0]`.
  * Refuses: unless the list is proven to be of integers, local and never handed on, and neither it nor the tensor is changed between.
  * Safety: exact.  Page: docs/rules/GG047.md */
 #include "repair/infer.h"
@@ -12,6 +12,7 @@ typedef struct shadow {
     TSNode tensor;   /* the identifier in `read` */
     TSNode made;     /* the statement that binds it */
     gg_str list;
+    bool filled; /* the list is never empty */
 } shadow;
 
 /* ---- what is read back ------------------------------------------------------------------------------------------------------------ */
@@ -113,7 +114,7 @@ static bool find_made(const gg_rule_input *in, shadow *out) {
 
 typedef struct region {
     const gg_rule_input *in;
-    const shadow *s;
+    shadow *s;
     TSNode function;
     gg_span span;
     uint32_t bindings;
@@ -177,6 +178,19 @@ static bool makes_integers(const gg_tree *tree, TSNode value) {
     return true;
 }
 
+/* `l[i] = v`, `l[0], l[1] = v`, `for l[i] in v:`, `del l[i]` */
+static bool is_stored(TSNode node) {
+    TSNode at = node, parent = gg__parent(at);
+    while (gg_node_is(parent, "pattern_list") || gg_node_is(parent, "tuple_pattern") ||
+           gg_node_is(parent, "list_pattern") || gg_node_is(parent, "list_splat_pattern") ||
+           gg_node_is(parent, "expression_list")) {
+        at = parent;
+        parent = gg__parent(at);
+    }
+    return gg_node_is(parent, "delete_statement") || gg_node_is(parent, "as_pattern_target") ||
+           ts_node_eq(gg__field(parent, "left"), at);
+}
+
 /* Bound once to integers, appended to, and else only read: nobody else has it. */
 static bool list_is_own(region *r, TSNode node) {
     static const char *const readers[] = {"len", "sum", "max", "min", "enumerate", "zip", "list", "sorted", "tuple"};
@@ -184,19 +198,17 @@ static bool list_is_own(region *r, TSNode node) {
     TSNode parent = gg__parent(node), holder = gg__parent(parent), function = gg__field(holder, "function");
     bool between = ts_node_start_byte(node) >= r->span.start && ts_node_start_byte(node) < r->span.end;
     if (gg__is_binding(node)) {
+        TSNode value = gg__field(parent, "right");
         r->bindings++;
-        return r->bindings == 1 && gg_node_is(parent, "assignment") &&
-               makes_integers(tree, gg__field(parent, "right")) && ts_node_is_null(gg__field(parent, "type")) &&
-               !between;
+        r->s->filled = gg_node_is(value, "list") && gg__child_count(value) > 0;
+        return r->bindings == 1 && gg_node_is(parent, "assignment") && makes_integers(tree, value) &&
+               ts_node_is_null(gg__field(parent, "type")) && !between;
     }
     if (gg_node_is(parent, "attribute"))
         return gg_str_is(gg__text(tree, gg__field(parent, "attribute")), "append") && !between &&
                gg_node_is(holder, "call") && gg__child_count(gg__field(holder, "arguments")) == 1 &&
                is_integer(tree, gg__child(gg__field(holder, "arguments"), 0));
-    if (gg_node_is(parent, "subscript")) {
-        bool stored = gg_node_is(holder, "delete_statement") || ts_node_eq(gg__field(holder, "left"), parent);
-        return ts_node_eq(gg__field(parent, "value"), node) && !stored;
-    }
+    if (gg_node_is(parent, "subscript")) return ts_node_eq(gg__field(parent, "value"), node) && !is_stored(parent);
     if (gg_node_is(parent, "for_statement") || gg_node_is(parent, "for_in_clause")) return true;
     if (!gg_node_is(parent, "argument_list")) return false;
     for (size_t i = 0; i < GG_COUNT(readers); i++)
@@ -262,6 +274,10 @@ static int edit(const gg_rule_input *in, const gg_rule_match *match, gg_arena *a
     gg_str text =
         s.ask ? gg_arena_printf(arena, "%s(%.*s)", s.ask, GG_STR_ARG(s.list))
               : gg_arena_printf(arena, "%.*s[%.*s]", GG_STR_ARG(s.list), GG_STR_ARG(gg__text(in->tree, s.index)));
+    bool extreme = s.ask && s.ask[0] == 'm';
+    if (extreme && !s.filled) /* of nothing there is none: the exception is the tensor's */
+        text = gg_arena_printf(arena, "(%.*s if %.*s else %.*s)", GG_STR_ARG(text), GG_STR_ARG(s.list),
+                               GG_STR_ARG(gg__text(in->tree, s.read)));
     gg_edits_add(out, gg_node_span(match->node), text);
     return 0;
 }

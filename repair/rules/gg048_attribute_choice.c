@@ -6,7 +6,7 @@
  * DESIGN  Which object an attribute is cannot depend on a value in a graph, only what it holds can: so the attribute becomes a tensor of its own, and
  * only under the compiler.  A tensor that is made when first needed (`if not hasattr(self, "t")`) is not kept when it is made earlier: it would stay on
  * the device, and of the settings, of that time. */
-#include "repair/syntax.h"
+#include "repair/alias.h"
 #include "repair/truth.h"
 
 enum { MAX_STEPS = 4 };
@@ -26,13 +26,6 @@ typedef struct choice {
     gg_str owner;           /* "self" */
     arm yes, no;
 } choice;
-
-static const gg_fact *fact_of(const gg_rule_input *in, gg_str name) {
-    const gg_break *record = in->site->first;
-    for (size_t i = 0; i < record->fact_count; i++)
-        if (gg_str_equal(record->facts[i].name, name)) return &record->facts[i];
-    return NULL;
-}
 
 /* The attribute's name of `self.t`; empty when it is none of the owner's. */
 static gg_str own_attribute(const choice *c, TSNode node) {
@@ -75,7 +68,7 @@ static bool is_plain(const gg_fact *fact) {
 }
 
 static bool is_device(const choice *c, TSNode node) {
-    const gg_fact *fact = fact_of(c->in, gg__text(c->in->tree, node));
+    const gg_fact *fact = gg__fact_of(c->in, gg__text(c->in->tree, node));
     return (gg_node_is(node, "identifier") && fact && gg_str_is(fact->type, "device")) ||
            (gg_node_is(node, "attribute") && gg_str_is(gg__text(c->in->tree, gg__field(node, "attribute")), "device"));
 }
@@ -92,11 +85,11 @@ static bool is_steady(TSNode node, void *data) {
     if (!gg_node_is(node, "identifier") || gg__is_member_name(node)) return true;
     gg_str name = gg__text(tree, node);
     if (gg_str_equal(name, c->owner))
-        return own_attribute(c, parent).len && is_plain(fact_of(c->in, gg__text(tree, parent)));
+        return own_attribute(c, parent).len && is_plain(gg__fact_of(c->in, gg__text(tree, parent)));
     if (!gg__is_local(tree, node, name) || is_device(c, node)) return true;
     binding_search s = {c, name};
     TSNode function = gg__function(node);
-    return is_plain(fact_of(c->in, name)) && gg__binds(tree, gg__field(function, "body"), name) &&
+    return is_plain(gg__fact_of(c->in, name)) && gg__binds(tree, gg__field(function, "body"), name) &&
            !gg__binds(tree, gg__field(function, "parameters"), name) && gg__visit(function, is_bound_to_attributes, &s);
 }
 
@@ -141,7 +134,7 @@ static bool match_move(const choice *c, TSNode statement, arm *a) {
     TSNode assignment = gg__child(statement, 0), left = gg__field(assignment, "left");
     TSNode call = gg__field(assignment, "right"), function = gg__field(call, "function");
     TSNode arguments = gg__field(call, "arguments");
-    const gg_fact *fact = fact_of(c->in, gg__text(tree, left));
+    const gg_fact *fact = gg__fact_of(c->in, gg__text(tree, left));
     if (!gg_node_is(assignment, "assignment") || !own_attribute(c, left).len || !gg_node_is(call, "call") ||
         !gg_str_equal(gg__text(tree, left), gg__text(tree, gg__field(function, "object"))) ||
         !gg_str_is(gg__text(tree, gg__field(function, "attribute")), "to") || gg__child_count(arguments) != 1 ||
@@ -214,7 +207,10 @@ static bool is_left_alone(TSNode node, void *data) {
             return false;
     }
     if (gg_node_is(parent, "keyword_argument")) return !gg_str_is(gg__text(tree, gg__field(parent, "name")), "out");
-    bool stored = gg_node_is(at, "subscript") && ts_node_eq(gg__field(parent, "left"), at);
+    bool item = gg_node_is(at, "subscript");
+    while (gg_node_is(parent, "pattern_list") || gg_node_is(parent, "tuple_pattern"))
+        at = parent, parent = gg__parent(at);
+    bool stored = item && ts_node_eq(gg__field(parent, "left"), at);
     return !stored && !gg_node_is(parent, "augmented_assignment") && !gg_node_is(parent, "delete_statement");
 }
 
@@ -226,7 +222,7 @@ static bool are_left_alone(const choice *c, gg_str name) {
 /* The tensor that an arm gives: unknown when it is made there. */
 static bool value_of(const choice *c, const arm *a, const arm *other, gg__meta *out) {
     gg_str name = own_attribute(c, a->value), text = gg__text(c->in->tree, a->value);
-    const gg_fact *fact = fact_of(c->in, text);
+    const gg_fact *fact = gg__fact_of(c->in, text);
     *out = (gg__meta){.sort = GG__UNKNOWN};
     if (is_memo(a, name)) return true;
     *out = gg__infer(c->in, a->value);
@@ -268,7 +264,7 @@ static bool match(const gg_rule_input *in, choice *c) {
     gg_str names[] = {attribute, one, two};
     for (size_t i = 0; i < GG_COUNT(names); i++)
         if (!are_left_alone(c, names[i])) return false;
-    return true;
+    return gg__are_unchanged_attributes(in, c->node, names, GG_COUNT(names));
 }
 
 static bool check(const gg_rule_input *in, gg_rule_match *out) {

@@ -15,11 +15,7 @@ static TSNode argument_of(TSNode call) {
 }
 
 static const gg_fact *fact_of(const gg_rule_input *in, TSNode node) {
-    const gg_break *record = in->site->first;
-    gg_str name = gg__text(in->tree, node);
-    for (size_t i = 0; record && i < record->fact_count; i++)
-        if (gg_str_equal(record->facts[i].name, name)) return &record->facts[i];
-    return NULL;
+    return gg__fact_of(in, gg__text(in->tree, node));
 }
 
 /* No subclass (a copy would be of it), no attributes of its own, no gradients. */

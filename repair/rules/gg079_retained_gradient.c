@@ -51,11 +51,8 @@ static uint32_t lasts_to(const gg_rule_input *in, TSNode statement, gg_str name)
 }
 
 static bool required_gradients(const gg_rule_input *in, gg_str name) {
-    const gg_break *record = in->site ? in->site->first : NULL;
-    for (size_t i = 0; record && i < record->fact_count; i++)
-        if (gg_str_equal(record->facts[i].name, name))
-            return record->facts[i].kind == GG_VALUE_TENSOR && record->facts[i].requires_grad;
-    return false;
+    const gg_fact *fact = gg__fact_of(in, name);
+    return fact && fact->kind == GG_VALUE_TENSOR && fact->requires_grad;
 }
 
 /* `if h.requires_grad:` around it goes with it. */

@@ -65,10 +65,14 @@ static int edit(const gg_rule_input *in, const gg_rule_match *match, gg_arena *a
     gg_str list = gg__text(in->tree, gg__child(arguments, 0)), number = gg__text(in->tree, gg__child(arguments, 1));
     gg_str name = item_name(in->tree);
     (void)err;
-    gg_edits_add(out, gg_node_span(match->node),
-                 gg_arena_printf(arena, "sum(%.*s %s %.*s for %.*s in %.*s)", GG_STR_ARG(name),
-                                 comparison(in->tree, match->node), GG_STR_ARG(number), GG_STR_ARG(name),
-                                 GG_STR_ARG(list)));
+    /* A name may hold NaN in another call, which bisect_right puts behind all. */
+    const char *compares = comparison(in->tree, match->node);
+    bool named = gg_node_is(gg__child(arguments, 1), "identifier") && compares[1] == '=';
+    gg_str test = named ? gg_arena_printf(arena, "not %.*s < %.*s", GG_STR_ARG(number), GG_STR_ARG(name))
+                        : gg_arena_printf(arena, "%.*s %s %.*s", GG_STR_ARG(name), compares, GG_STR_ARG(number));
+    gg_edits_add(
+        out, gg_node_span(match->node),
+        gg_arena_printf(arena, "sum(%.*s for %.*s in %.*s)", GG_STR_ARG(test), GG_STR_ARG(name), GG_STR_ARG(list)));
     return 0;
 }
 

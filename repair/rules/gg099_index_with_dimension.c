@@ -5,16 +5,9 @@
 #include "repair/indexed.h"
 #include "repair/scalar.h"
 
-/* The subscript at the site, by tensors as they are. */
-static bool find(const gg_rule_input *in, gg__indexed *out) {
-    TSNode at = gg_node_ancestor(gg_node_at(in->tree, in->span), "subscript");
-    return gg_str_is(in->site->id, "GB0033") && in->site->first && gg__match_indexed(in, at, (TSNode){0}, out) &&
-           !gg__is_watched(in->tree, gg__statement(at)) && gg__may_be_copied(in, out) && !gg__is_place_there(in, out);
-}
-
 static bool check(const gg_rule_input *in, gg_rule_match *out) {
     gg__indexed x;
-    if (find(in, &x)) {
+    if (gg__indexed_at_site(in, false, &x)) {
         out->node = x.subscript;
         return true;
     }
@@ -24,7 +17,7 @@ static bool check(const gg_rule_input *in, gg_rule_match *out) {
 static int edit(const gg_rule_input *in, const gg_rule_match *match, gg_arena *arena, gg_edits *out, gg_error *err) {
     gg__indexed x;
     TSNode node = match->node;
-    if (find(in, &x))
+    if (gg__indexed_at_site(in, false, &x))
         gg__edit_indexed(in, &x, false, arena, out);
     else if (!gg__take_scalar(in, GG__AS_INDEX, &node, arena, out))
         return gg_fail(err, GG_ENOMATCH, "the index is not proven to be a tensor that can take the number's place");

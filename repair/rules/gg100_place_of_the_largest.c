@@ -4,16 +4,9 @@
  * Safety: exact.  Page: docs/rules/GG100.md */
 #include "repair/indexed.h"
 
-/* The subscript at the site, by tensors as they are. */
-static bool find(const gg_rule_input *in, gg__indexed *out) {
-    TSNode at = gg_node_ancestor(gg_node_at(in->tree, in->span), "subscript");
-    return gg_str_is(in->site->id, "GB0033") && in->site->first && gg__match_indexed(in, at, (TSNode){0}, out) &&
-           gg__may_be_copied(in, out) && gg__is_place_there(in, out);
-}
-
 static bool check(const gg_rule_input *in, gg_rule_match *out) {
     gg__indexed x;
-    if (!find(in, &x)) return false;
+    if (!gg__indexed_at_site(in, true, &x)) return false;
     out->node = x.subscript;
     return true;
 }
@@ -21,7 +14,7 @@ static bool check(const gg_rule_input *in, gg_rule_match *out) {
 static int edit(const gg_rule_input *in, const gg_rule_match *match, gg_arena *arena, gg_edits *out, gg_error *err) {
     gg__indexed x;
     (void)match;
-    if (!find(in, &x)) return gg_fail(err, GG_ENOMATCH, "the place is not proven to be there");
+    if (!gg__indexed_at_site(in, true, &x)) return gg_fail(err, GG_ENOMATCH, "the place is not proven to be there");
     gg__edit_indexed(in, &x, true, arena, out);
     return 0;
 }

@@ -7,27 +7,26 @@ extern const gg_rule gg_rule_where, gg_rule_select;
 
 static bool check(const gg_rule_input *in, gg_rule_match *out) {
     gg_rule_match simple;
-    gg_span span;
-    gg_str text;
-    bool copies;
+    gg__branch branch;
     gg_rule_input quiet = *in; /* GG010 has said why */
     quiet.hindrance = NULL;
     if (!gg__is_branch(in) || gg_rule_where.check(&quiet, &simple) || gg_rule_select.check(&quiet, &simple))
         return false;
     gg_arena *arena = gg_arena_new();
-    bool done = gg__select_branch(in, true, arena, &out->node, &span, &text, &copies);
+    bool done = gg__select_branch(in, false, true, arena, &branch);
+    out->node = branch.node;
     gg_arena_free(arena);
     return done;
 }
 
 static int edit(const gg_rule_input *in, const gg_rule_match *match, gg_arena *arena, gg_edits *out, gg_error *err) {
-    TSNode node = match->node;
-    gg_span span;
-    gg_str text;
-    if (!gg__select_branch(in, true, arena, &node, &span, &text, &out->copies))
+    gg__branch branch;
+    (void)match;
+    if (!gg__select_branch(in, false, true, arena, &branch))
         return gg_fail(err, GG_ENOMATCH, "the arms are not proven to be alike");
-    gg__require_module(in->tree, node, "torch", arena, out);
-    gg_edits_add(out, span, text);
+    out->copies = branch.copies;
+    gg__require_module(in->tree, branch.node, "torch", arena, out);
+    gg_edits_add(out, branch.span, branch.text);
     return 0;
 }
 

@@ -152,7 +152,8 @@ def test_without_a_model(tmp_path: Path) -> None:
 
 def test_what_was_explained_is_told_in_the_repair_prompt(tmp_path: Path) -> None:
     program = ONE.replace('        print("done")\n', "").replace(
-        "        if h.sum() > 0:\n            h = h + 1\n", "        h = torch.tensor(sorted(h.tolist()))\n"
+        "        if h.sum() > 0:\n            h = h + 1\n",
+        "        h = torch.tensor(sorted(h.tolist()), dtype=h.dtype)\n",
     )
     check(tmp_path, [said("The list lives in Python.")], program=program)
     shown = cli("fix", "--llm", "--show-prompt", "net.py", cwd=tmp_path).stdout

@@ -29,7 +29,8 @@ CLASS = '''class Net(nn.Module):
         return ordered + 1
 '''
 BROKEN, RIGHT, WRONG = (
-    CLASS.format(ordered=text) for text in ("torch.tensor(sorted(h.tolist()))", "torch.sort(h).values", "h")
+    CLASS.format(ordered=text)
+    for text in ("torch.tensor(sorted(h.tolist()), dtype=h.dtype)", "torch.sort(h).values", "h")
 )
 PROGRAM = (
     "import torch\nfrom torch import nn\n\n\n"
@@ -144,7 +145,7 @@ TWO = """class Net(nn.Module):
         {second}
         return h
 """
-BRANCHES = [f"if h.sum() > {n}:\n            h = torch.tensor(sorted(h.tolist()))" for n in (0, 1)]
+BRANCHES = [f"if h.sum() > {n}:\n            h = torch.tensor(sorted(h.tolist()), dtype=h.dtype)" for n in (0, 1)]
 MENDED = [f"h = torch.where(h.sum() > {n}, torch.sort(h).values, h)" for n in (0, 1)]
 
 

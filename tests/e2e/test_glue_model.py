@@ -22,7 +22,8 @@ CLASS = """class Net(nn.Module):
         return ordered + 1
 """
 BROKEN, RIGHT, WRONG = (
-    CLASS.format(ordered=text) for text in ("torch.tensor(sorted(h.tolist()))", "torch.sort(h).values", "h")
+    CLASS.format(ordered=text)
+    for text in ("torch.tensor(sorted(h.tolist()), dtype=h.dtype)", "torch.sort(h).values", "h")
 )
 OTHER = BROKEN.replace("Net", "Other")
 MODEL = (

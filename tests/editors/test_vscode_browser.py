@@ -28,7 +28,7 @@ PICTURES = {
     "7-picture": "graph.png",
     "9-preview": "preview.png",
 }
-LISTED, ORDERED = "h.tolist()", "torch.tensor(sorted(h.tolist()))"
+LISTED, ORDERED = "h.tolist()", "torch.tensor(sorted(h.tolist()), dtype=h.dtype)"
 CONDITION, MESSAGE, NUMBER = "h.mean() > 0", 'print("largest", y.max())', "y.abs().max().item()"
 
 

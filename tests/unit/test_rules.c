@@ -204,6 +204,13 @@ static void test_what_hinders_is_said(void **state) {
          "line 9, `h.norm() > 1`: does not say by a number that is counted how many iterations there are at most"},
         {"GG014", "untouched_list_grows.py",
          "line 11, `seen.append(h)`: would run in each iteration, and is no assignment to a name"},
+        {"GG042", "untouched_name_returned.py",
+         "line 10, `chosen.sum(), chosen`: needs the elements that a mask chooses, not only a sum or a number of them"},
+        {"GG042", "untouched_quotient_of_a_difference.py",
+         "line 9, `(h[m] - x[m])`: may be zero where elements that are not chosen count as 1"},
+        {"GG042", "untouched_std.py",
+         "line 10, `h[m]`: is more than summed, counted or stored under the mask: how many elements it has is known at "
+         "run time only"},
         {"GG071", "untouched_read_twice.py",
          "line 9, `if flag:…`: needs the number `flag`, for which a tensor is not proven to do"},
     };

@@ -278,7 +278,9 @@ class Maker:
         "torch.stack(({},{}),{D}) torch.matmul({},{}) "
         "torch.logical_and({},{}) {}.add({}) {}.mul({}) torch.min({},{}) {}.where({},{}) F.linear({},{}) "
         "F.linear({},{},{}) {}.mm({}) torch.add({},{}) {}.pow({}) max({},{}) "
-        "{}.lerp({},0.3) torch.lerp({},{},{}) {}.addcmul({},{}) torch.addcmul({},{},{},value=2) {}.fmod({}) torch.fmod({},2)"
+        "{}.lerp({},0.3) torch.lerp({},{},{}) {}.addcmul({},{}) torch.addcmul({},{},{},value=2) {}.fmod({}) torch.fmod({},2) "
+        "F.mse_loss({},{}) F.l1_loss({},{},reduction='none') F.smooth_l1_loss({},{}) F.huber_loss({},{},reduction='sum') "
+        "F.binary_cross_entropy_with_logits({},{},reduction='none')"
     ).split()
     MODULES = [f"net.{name}({{}})" for name in MODULES]
     NUMBERS = "0 1 2 -1 0.5 2.0 1e4 -1e9 n a flag True 3".split()

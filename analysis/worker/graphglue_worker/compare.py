@@ -8,6 +8,7 @@ a generator, an array without dimensions or a Python number for a NumPy scalar, 
 `compiled`, these are the same: the items, or the value (and the dtype where both have one), decide.
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -47,6 +48,42 @@ class Copies:
         return lost and (a.number in self._returned or a.alias in self._returned)
 
 
+@dataclass(frozen=True)
+class Admitted:
+    """What may be another tensor than the original's: `copies`, and, with `layouts`, one whose elements lie in order where the original's lie in
+    another, without gaps (or with some, where it may be a view of what others hold).  What works on the latter and not on the former is rare."""
+
+    copies: Copies | None = None
+    layouts: bool = False
+
+    def shares(self, a: Leaf, b: Leaf) -> bool:
+        """Do both share memory with the same, as far as it is asked?"""
+        return a.alias == b.alias or bool(self.copies and self.copies.admit(a, b))
+
+    def lies(self, a: Leaf, b: Leaf) -> bool:
+        """Do the elements lie alike, as far as it is asked?"""
+        if a.strides == b.strides:
+            return True
+        if not self.layouts or b.strides != _in_order(b.shape):
+            return False
+        return _has_no_gaps(a) or self.copies is not None
+
+
+def _in_order(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Strides of the dimensions longer than one, the last changing fastest."""
+    return tuple(math.prod(shape[i + 1 :]) for i, size in enumerate(shape) if size > 1)
+
+
+def _has_no_gaps(leaf: Leaf) -> bool:
+    """Do its elements lie side by side, in whatever order?"""
+    step = 1
+    for stride, size in sorted(zip(leaf.strides, (size for size in leaf.shape if size > 1), strict=True)):
+        if stride != step:
+            return False
+        step *= size
+    return True
+
+
 def _leaves(value: Any) -> Iterator[Leaf]:
     waiting, done = [value], set()
     while waiting:
@@ -59,10 +96,10 @@ def _leaves(value: Any) -> Iterator[Leaf]:
 
 
 def difference(
-    expected: Any, got: Any, where: str = "the result", compiled: bool = True, copies: Copies | None = None
+    expected: Any, got: Any, where: str = "the result", compiled: bool = True, admitted: Admitted = Admitted()
 ) -> Difference:
     """The worst difference found, in words; `close` when all are within tolerance.  `compiled`: `got` comes from a compiled run."""
-    found = list(islice(_walk(expected, got, where, compiled, copies, set()), MAX_DIFFERENCES))
+    found = list(islice(_walk(expected, got, where, compiled, admitted, set()), MAX_DIFFERENCES))
     if not found:
         return Difference(True, True, "", False)
     worst = next((d for d in found if not d.close), found[0])
@@ -71,14 +108,14 @@ def difference(
 
 
 def _walk(
-    a: Any, b: Any, where: str, compiled: bool, copies: Copies | None, done: set[tuple[int, int]]
+    a: Any, b: Any, where: str, compiled: bool, admitted: Admitted, done: set[tuple[int, int]]
 ) -> Iterator[Difference]:
     if isinstance(a, Leaf) and isinstance(b, Leaf):
-        yield from _tensors(a, b, where, copies)
+        yield from _tensors(a, b, where, admitted)
     elif compiled and (_number(a) is not None and _number(b) is not None):
         yield from _numbers(a, b, where)
     elif isinstance(a, Node) and isinstance(b, Node):
-        yield from _nodes(a, b, where, compiled, copies, done)
+        yield from _nodes(a, b, where, compiled, admitted, done)
     elif type(a) is not type(b):
         yield Difference(False, False, f"{where} is {_name(b)} instead of {_name(a)}")
     elif not _equal(a, b):
@@ -87,7 +124,7 @@ def _walk(
 
 
 def _nodes(
-    a: Node, b: Node, where: str, compiled: bool, copies: Copies | None, done: set[tuple[int, int]]
+    a: Node, b: Node, where: str, compiled: bool, admitted: Admitted, done: set[tuple[int, int]]
 ) -> Iterator[Difference]:
     if not (a.comparable and b.comparable):
         yield Difference(False, False, f"{where} is {a.kind if not a.comparable else b.kind} and cannot be compared")
@@ -114,7 +151,7 @@ def _nodes(
     if pair not in done:  # shared parts and cycles are looked at once
         done.add(pair)
         for (k, x), (_, y) in zip(a.parts, b.parts, strict=True):
-            yield from _walk(x, y, f"{where}[{k}]" if len(where) < MAX_PATH else where, compiled, copies, done)
+            yield from _walk(x, y, f"{where}[{k}]" if len(where) < MAX_PATH else where, compiled, admitted, done)
 
 
 def _kind(node: Node, compiled: bool) -> str:
@@ -161,7 +198,7 @@ def _name(value: Any) -> str:
     return f"a {value.kind}" if isinstance(value, Node) else type(value).__name__
 
 
-def _tensors(a: Leaf, b: Leaf, where: str, copies: Copies | None) -> Iterator[Difference]:
+def _tensors(a: Leaf, b: Leaf, where: str, admitted: Admitted) -> Iterator[Difference]:
     for what in ("type", "dtype", "shape", "device", "layout", "quantized"):
         p, q = getattr(a, what), getattr(b, what)
         if p != q:
@@ -170,11 +207,11 @@ def _tensors(a: Leaf, b: Leaf, where: str, copies: Copies | None) -> Iterator[Di
     if a.requires_grad != b.requires_grad:
         words = "requires" if b.requires_grad else "does not require"
         yield Difference(False, False, f"{where} {words} gradients, unlike before")
-    if a.alias != b.alias and not (copies and copies.admit(a, b)):
+    if not admitted.shares(a, b):
         change = "now shares" if a.alias is None else "no longer shares"
         words = f"{change} memory with the result or another tensor"
         yield Difference(False, False, f"{where} {words}", False)
-    elif a.strides != b.strides:
+    elif not admitted.lies(a, b):
         yield Difference(False, False, f"{where} has strides {b.strides} instead of {a.strides}", False)
     if (a.data, a.digest) != (b.data, b.digest):
         yield _elements(a, b, where)

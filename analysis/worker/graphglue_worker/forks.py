@@ -1,6 +1,8 @@
 """Work in a fork of its own: what it changes stays there, and so does how it ends.  What is Linux-only about processes is here
 and in host_process.c."""
 
+import contextlib
+import ctypes
 import os
 import pickle
 import random
@@ -26,6 +28,7 @@ CHANNEL_WORDS = "your code closed or replaced the descriptors that graphglue-lsp
 PROCESSES, NETWORK, WRITES, UNPRIVILEGED = 1, 2, 4, 8
 STANDBY = "gg-standby"  # what processes without a job are called; 15 bytes at most
 _STREAMS = (sys.stdout, sys.stderr)  # user code may replace them by what hangs
+_PERTURB = -6  # of glibc's mallopt
 _RECORD = struct.Struct("i124s")  # of host_process.c
 
 
@@ -319,6 +322,12 @@ def identity(fd: int) -> "tuple[int, int] | None":
         return s.st_dev, s.st_ino
     except OSError:
         return None
+
+
+def fill_memory(byte: int) -> None:
+    """From now on memory that is asked for holds something else than zeros (what `byte` makes of it; 0: as before), where the C library can."""
+    with contextlib.suppress(AttributeError, OSError):
+        ctypes.CDLL(None).mallopt(_PERTURB, byte)
 
 
 def memory_file() -> int:

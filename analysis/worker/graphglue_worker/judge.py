@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from graphglue_worker import cascade, compare, observe, proposed, reached
+from graphglue_worker import cascade, compare, observe, proposed, reached, varied
 from graphglue_worker.observe import Run
 from graphglue_worker.said import Unsteady
 
@@ -25,6 +25,8 @@ COMPARED = (
 )
 SLOWER_TIMES, SLOWER_S = 10, 0.5  # than the original, a call of code that the user did not write
 _LINE = re.compile(r"\bline \d+")
+_VARIED = f"on {varied.GIVEN_WITH}"
+_OF_NOTHING = "reduction dim to be specified for input.numel() == 0"
 _QUIET = {"effects", "opaque"}  # what is said under the compiler, and which exception, is waived
 Found = tuple[str, str]  # words, and what it makes of the outputs: "close", "different" or "error"
 
@@ -50,6 +52,7 @@ def judge(
     `copies`: the rule says that a result may be a new tensor where the original gives back one that others hold.
     `guarded`: the edited code is not the user's."""
     reasons: list[str] = []
+    further: list[str] = []  # on variations of the given inputs: what else is wrong is told first
     closeness: set[str] = set()
     if [s.entry["name"] for s in before] != [s.entry["name"] for s in after]:
         reasons.append("the entries of the file changed")
@@ -57,7 +60,7 @@ def judge(
     for a, b in pairs:
         reasons += [f"{a.entry['name']}: {r}" for r in (_unfair(a, b) if guarded else ())]
         for reason, outputs in _compare_sides(a, b, classes, copies):
-            reasons.append(f"{a.entry['name']}: {reason}")
+            (further if reason.startswith(_VARIED) else reasons).append(f"{a.entry['name']}: {reason}")
             closeness.add(outputs)
         reasons += [f"{a.entry['name']}: {r}" for r in _worse(a.entry, b.entry, lines)]
     reasons += reached.conflicts([a.kinds for a in before])
@@ -73,6 +76,7 @@ def judge(
         reasons.append("the original code has no graph break")
     elif totals["breaks_after"] - to_light >= totals["breaks_before"]:
         reasons.append(f"no graph break was removed ({totals['breaks_before']} before, {totals['breaks_after']} after)")
+    reasons += further
     broken = [(a, b) for a, b in pairs if a.entry["breaks"]]
     accepted = not reasons
     return {
@@ -159,7 +163,11 @@ def _compared(before: list[Side], classes: set[str]) -> list[str]:
         [plan for plan, run in a.eager.items() if run.ended and not (run.error and observe.is_optional(plan))]
         for a in before
     ]
-    words = [f"on {max(map(len, counted), default=0)} input sets", *COMPARED]
+    sets = [[plan for plan in plans if not observe.is_varied(plan)] for plans in counted]
+    words = [f"on {max(map(len, sets), default=0)} input sets", *COMPARED]
+    more = max((len(plans) - len(of) for plans, of in zip(counted, sets, strict=True)), default=0)
+    if more:
+        words.append(f"{more} variations of the given inputs, eager only")
     if any(plan in observe.RESIZED for plans in counted for plan in plans):
         words.append("other sizes")
     unsteady = any(_unsteady(a).any for a in before)
@@ -191,6 +199,7 @@ def _compare_sides(a: Side, b: Side, classes: set[str], copies: bool) -> Iterato
         yield f"the edited code could not be run: {b.entry['message']}", "error"
         return
     defined = b.eager[observe.GIVEN.words].before
+    undefined = {plan for plan, x in a.eager.items() if _is_undefined(x, a.again.get(plan), kept)}
     for compiled, runs, originals in ((False, b.eager, a.eager), (True, b.compiled, a.compiled)):
         how = "compiled" if compiled else "eager"
         comparison = _Comparison(kept, defined, compiled, compiled and _quiet(classes), copies)
@@ -198,6 +207,8 @@ def _compare_sides(a: Side, b: Side, classes: set[str], copies: bool) -> Iterato
             y, was = runs.get(plan), originals.get(plan)
             if not x.ended or (y is None and how not in b.lost) or (x.error and observe.is_optional(plan)):
                 continue  # nothing to compare with, or left out (what made that so is told where it happened)
+            if plan in undefined:
+                continue
             if y is None or not y.ended:
                 if was is not None and was.ended:
                     yield f"on {plan}, {how}: {b.lost.get(how, 'the edited code does not end')}", "error"
@@ -213,6 +224,8 @@ def _compare_sides(a: Side, b: Side, classes: set[str], copies: bool) -> Iterato
     yield from _misread(a, b)
     yield from _compiled_more_often(a, b)
     for plan, gradients in a.gradients.items():
+        if plan.removesuffix(observe.TWO_CALLS) in undefined or (gradients is None and _extra(plan)):
+            continue
         if plan in b.gradients:
             for words, outputs in _compare_gradients(gradients, b.gradients[plan]):
                 yield f"on {plan}: {words}", outputs
@@ -247,6 +260,19 @@ def _compiled_more_often(a: Side, b: Side) -> Iterator[Found]:
             yield f"{words}, which the original code is not", "identical"
 
 
+def _extra(plan: str) -> bool:
+    """Gradients that are asked only where the original has some."""
+    return observe.is_varied(plan) or plan.endswith(observe.TWO_CALLS)
+
+
+def _is_undefined(run: Run, again: Run | None, kept: set[str]) -> bool:
+    """Of other sizes and variations of the given inputs: does the original do something else in another process, whose memory holds something else?
+    A variation that was not tried there counts as such."""
+    if again is None or not observe.is_extra(run.plan):
+        return observe.is_varied(run.plan)
+    return not again.ended or bool(_Comparison(kept).differences(run, again))
+
+
 def _repeating(run: Run, again: Run | None) -> set[str]:
     """Names of what is held that is the same in two runs of the original: times and counters of processes are not."""
     if again is None:
@@ -279,12 +305,15 @@ class _Comparison:
             same_type = same_type or (self.compiled and _is_assert(x.error, y.error))
             if self.compiled and was and _fail_alike(was.error, y.error):  # the compiler cannot do either
                 return []
+            if _reduces_nothing(x, y):
+                return []
             if not (same_type and (self.compiled or x.error == y.error) or self.quiet and x.error and y.error):
                 said = [e and f"{e[0]}: {e[1].strip()[:120]}" for e in (x.error, y.error)]
                 return [(f"the original {_raises(said[0])}, the edited code {_raises(said[1])}", "error")]
             if self.compiled:  # where it stopped is not the same place
                 return []
-        admitted = compare.Copies(x.output, x.inputs, x.state) if self.copies else None
+        copies = compare.Copies(x.output, x.inputs, x.state) if self.copies else None
+        admitted = compare.Admitted(copies, observe.is_strided(x.plan))
         for where, p, q, r in (
             ("the result", x.output, y.output, was and was.output),
             ("the inputs after the call", x.inputs, y.inputs, was and was.inputs),
@@ -308,6 +337,12 @@ class _Comparison:
             if p != q and known and not (was and was.held.get(name) == q):
                 found.append((f"{name} after the call differs", "different"))
         return found
+
+
+def _reduces_nothing(x: Run, y: Run) -> bool:
+    """Of inputs without rows: does the edited code look for the largest of nothing, where the original does not come to it?  Rules compute what is
+    not wanted, too, and know nothing of empty tensors; it raises, so nothing wrong comes of it."""
+    return observe.is_without_rows(x.plan) and not x.error and bool(y.error) and _OF_NOTHING in y.error[1]
 
 
 def _fail_alike(was: tuple[str, str] | None, error: tuple[str, str] | None) -> bool:

@@ -18,7 +18,7 @@ import signal
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
@@ -26,7 +26,7 @@ from typing import Any
 import torch
 from torch.utils import _pytree
 
-from graphglue_worker import capture, forks, inputs, overlay, positions, proposed, snapshot, streams
+from graphglue_worker import capture, forks, inputs, overlay, positions, proposed, snapshot, streams, varied
 from graphglue_worker.inputs import Call, Entry
 
 FINGERPRINT_NODES = 20_000  # of one attribute or global; what is larger is taken for unchanged
@@ -34,12 +34,12 @@ CPU_LIMIT_S, CPU_LIMIT_TIMES = (
     1.0,
     20,
 )  # of a call on values that are not the user's: this, and so many times what others took
-_FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+VARIED_S = 0.25  # of processor time for variations of the given inputs
+FILL, OTHER_FILL = 0x5A, 0xA5
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{4,}")
 _known: set[str] = set()  # names of Python modules that are not the workspace's
 _CODE = (FunctionType, BuiltinFunctionType, ModuleType, type, torch.nn.Module)
 _MODULE_OWN = frozenset(vars(torch.nn.Module())) - {"training"}
-Change = Callable[[torch.Tensor], torch.Tensor]
 
 
 @dataclass(frozen=True)
@@ -48,12 +48,13 @@ class Plan:
 
     words: str
     seed: int = 0
-    change: Change | None = None
+    change: varied.Change | None = None
     foreign: bool = False  # values a program may not expect: it may loop without end or ask for much memory
     longer: tuple[int, int] | None = (
         None  # a dimension, and by how much (down to one): asked only of what the original can do
     )
     expression: proposed.Expression | None = None  # by a model: asked only of what the original can do, too
+    steps: tuple[varied.Step, ...] = ()  # a variation of the given inputs: asked only of what the original can do, too
 
 
 @dataclass
@@ -90,25 +91,14 @@ class Gradients:
     raised: bool = False
 
 
-def _mirrored(x: torch.Tensor) -> torch.Tensor:
-    return x * -1.5
-
-
-def _not_finite(x: torch.Tensor) -> torch.Tensor:
-    flat = x.reshape(-1).clone()
-    for i, value in enumerate(("nan", "inf", "-inf")):
-        flat[i * flat.numel() // 3] = float(value)
-    return flat.reshape(x.shape)
-
-
 PLANS = (
     Plan("the given inputs"),
     Plan("inputs from seed 1", 1),
     Plan("inputs from seed 2", 2),
-    Plan("other values of the same shapes", 0, _mirrored),
+    Plan("other values of the same shapes", 0, varied.mirrored),
     Plan("zeros", 0, torch.zeros_like),
     Plan("large values", 0, lambda x: x * 100, foreign=True),
-    Plan("values that are not finite", 0, _not_finite, foreign=True),
+    Plan("values that are not finite", 0, varied.not_finite, foreign=True),
 )
 MORE_ROWS = (
     Plan("inputs of one more row", 0, foreign=True, longer=(0, 1)),
@@ -118,6 +108,7 @@ LONGER = Plan("inputs longer in the second dimension", 0, foreign=True, longer=(
 SINGLE = Plan("inputs of a single row", 0, foreign=True, longer=(0, -sys.maxsize))
 OTHER_SIZES = (*MORE_ROWS, LONGER, SINGLE)
 GIVEN, AGAIN, OTHER, ZEROS = PLANS[0], "a second call of the same instance", PLANS[3], PLANS[4]
+TWO_CALLS = ", two calls of one instance"
 FURTHER, FURTHER_TIMES = "further calls of the same instance", 2
 UNUSUAL = {plan.words for plan in PLANS if plan.foreign}  # values that are not the user's
 RESIZED = {plan.words for plan in OTHER_SIZES}
@@ -137,12 +128,32 @@ def plan_of(expression: proposed.Expression) -> Plan:
 
 def is_optional(words: str) -> bool:
     """Is that input set asked only of what the original can do?"""
-    return words in RESIZED or words.startswith(_PROPOSED)
+    return words in RESIZED or words.startswith((_PROPOSED, varied.GIVEN_WITH))
 
 
 def is_unusual(words: str) -> bool:
     """Are its values not the user's?"""
-    return words in UNUSUAL or words.startswith(_PROPOSED)
+    return words in UNUSUAL or words.startswith((_PROPOSED, varied.GIVEN_WITH))
+
+
+def is_extra(words: str) -> bool:
+    """Is it one of other sizes, or a variation of the given inputs?  Then it is asked only of what the original repeats."""
+    return words in RESIZED or is_varied(words)
+
+
+def is_varied(words: str) -> bool:
+    """Is it a variation of the given inputs?"""
+    return words.startswith(varied.GIVEN_WITH)
+
+
+def is_strided(words: str) -> bool:
+    """Has it strides that are not the user's?"""
+    return is_varied(words) and varied.STRIDES in words
+
+
+def is_without_rows(words: str) -> bool:
+    """Has it no rows?"""
+    return is_varied(words) and varied.NO_ROWS in words
 
 
 # Warns, once in a process, of calls that it cannot trace: which it comes to depends on the breaks before them.
@@ -209,62 +220,6 @@ def _cpu_limit(seconds: float | None) -> Iterator[None]:
         signal.signal(signal.SIGPROF, previous)
 
 
-def _change_floats(tree: Any, change: Change) -> tuple[Any, int]:
-    """The tree with its floating tensors changed, and how many there were.  Integers are permuted (so they stay in range), bools flipped when
-    the values are mirrored."""
-    generator = torch.Generator().manual_seed(3)
-    count = 0
-
-    def apply(x: Any) -> Any:
-        nonlocal count
-        if not isinstance(x, torch.Tensor) or x.layout != torch.strided or x.numel() == 0 or x.is_quantized:
-            return x
-        y = x.detach()
-        if y.dtype in _FLOATS:
-            count += 1
-            y = change(y)
-        elif change is not _mirrored or y.is_complex() or y.is_floating_point():
-            return x
-        elif y.dtype == torch.bool:
-            y = ~y
-        else:
-            order = torch.randperm(y.numel(), generator=generator, device="cpu").to(y.device)
-            y = y.reshape(-1)[order].reshape(y.shape)
-        return y.clone().requires_grad_(x.requires_grad)
-
-    return _pytree.tree_map(apply, tree), count
-
-
-def _resize(tree: Any, dim: int, more: int) -> tuple[Any, bool]:
-    """The tree with that dimension longer in every tensor where it is as long as in the first one (a batch, a sequence): what comes
-    first there comes once more; or shorter, with what comes first.  False when no tensor has it, or has it so already."""
-
-    def usual(x: Any) -> bool:
-        return (
-            isinstance(x, torch.Tensor)
-            and x.layout == torch.strided
-            and not x.is_quantized
-            and x.dim() > dim
-            and x.numel() > 0
-        )
-
-    first = next((x for x in _pytree.tree_leaves(tree) if usual(x)), None)
-    if first is None:
-        return tree, False
-    size = first.size(dim)
-    wanted = max(1, size + more)
-    if wanted == size:
-        return tree, False
-    order = torch.arange(wanted) % size
-
-    def apply(x: Any) -> Any:
-        if not usual(x) or x.size(dim) != size:
-            return x
-        return x.detach().index_select(dim, order.to(x.device)).requires_grad_(x.requires_grad)
-
-    return _pytree.tree_map(apply, tree), True
-
-
 def _build(entry: Entry, plan: Plan) -> Call | None:
     """The entry's callable and arguments, anew; None when the plan cannot be had of them."""
     call = entry.build(plan.seed)
@@ -276,27 +231,10 @@ def _build(entry: Entry, plan: Plan) -> Call | None:
         inputs.seed_all(plan.seed)
         return call
     if plan.longer is not None:
-        (call.args, call.kwargs), can = _resize((call.args, call.kwargs), *plan.longer)
-        return call if can else None
+        return call if varied.resize(call, *plan.longer) else None
     if plan.change is not None:
-        (call.args, call.kwargs), changed = _change_floats((call.args, call.kwargs), plan.change)
-        owner = _module(call.fn)
-        if not changed and owner is not None:
-            with torch.no_grad():
-                for p in owner.parameters():
-                    if p.dtype in _FLOATS and p.numel() and p.layout == torch.strided:
-                        p.copy_(plan.change(p.detach()))
-    return call
-
-
-def _owner(fn: Any) -> Any:
-    """What holds state for the callable: a module, or the object of a method; None for a function."""
-    return fn if isinstance(fn, torch.nn.Module) else getattr(fn, "__self__", None)
-
-
-def _module(fn: Any) -> torch.nn.Module | None:
-    owner = _owner(fn)
-    return owner if isinstance(owner, torch.nn.Module) else None
+        varied.change_floats(call, plan.change)
+    return call if all(step(call) for step in plan.steps) else None
 
 
 class Compiled:
@@ -348,7 +286,7 @@ def measure(
             continue
         if call is None:
             continue
-        held = _held(_owner(call.fn)) if i == 0 else {}
+        held = _held(varied.owner(call.fn)) if i == 0 else {}
         run = _observe(call, plan.words, 100 + plan.seed, compiled, limit if plan.foreign else None)
         run.before = held
         yield run
@@ -386,7 +324,7 @@ def _failed(run: Run, error: BaseException) -> Run:
 
 def _observe(call: Call, plan: str, seed: int, compiled: Compiled | None, limit: float | None) -> Run:
     run, seen = Run(plan), snapshot.Run()
-    owner, graphs = _owner(call.fn), len(compiled.counter.ops) if compiled else 0
+    owner, graphs = varied.owner(call.fn), len(compiled.counter.ops) if compiled else 0
     misread = len(compiled.counter.misread) if compiled else 0
     inputs.seed_all(seed)
     begun = time.monotonic()
@@ -506,12 +444,14 @@ def fingerprint(value: Any) -> bytes:
     return digest.digest()
 
 
-def gradients(entry: Entry, plan: Plan, flip: bool = False) -> Gradients:
-    """Gradients on one input set, in eager mode.  `flip`: in training mode when the entry is in evaluation mode, and the other way round."""
+def gradients(entry: Entry, plan: Plan, flip: bool = False, calls: int = 1) -> Gradients:
+    """Gradients on one input set, in eager mode.  `flip`: in training mode when the entry is in evaluation mode, and the other way round.
+    `calls`: of the sum of so many calls of one instance: what one leaves behind may be needed by another's backward pass."""
     words = f"{plan.words}, in the other mode" if flip else plan.words
+    words += TWO_CALLS if calls > 1 else ""
     call = _build(entry, plan)
     assert call is not None
-    owner = _module(call.fn)
+    owner = varied.module(call.fn)
     if flip and owner is not None:
         owner.train(not owner.training)
     tensors = [x for x in _pytree.tree_leaves((call.args, call.kwargs)) if isinstance(x, torch.Tensor)]
@@ -525,7 +465,7 @@ def gradients(entry: Entry, plan: Plan, flip: bool = False) -> Gradients:
             if owner is not None:
                 named += [(n, p) for n, p in owner.named_parameters() if p.requires_grad]
             inputs.seed_all(7)
-            leaves = _pytree.tree_leaves(call.fn(*call.args, **call.kwargs))
+            leaves = [x for _ in range(calls) for x in _pytree.tree_leaves(call.fn(*call.args, **call.kwargs))]
             ran = True
             outputs = [x for x in leaves if isinstance(x, torch.Tensor) and x.requires_grad and x.is_floating_point()]
             if not outputs or not named:
@@ -540,34 +480,107 @@ def gradients(entry: Entry, plan: Plan, flip: bool = False) -> Gradients:
 
 def eager(entry: Entry, more: tuple[Plan, ...] = ()) -> Iterator[Run | Gradients | type[streams.Pause]]:
     """What needs no compiler: the calls (on `more` input sets, too), and after the pause one more in the other mode, and gradients."""
-    yield from measure(entry, None, (*PLANS, *more, *OTHER_SIZES))
+    yield from _widened(measure(entry, None, (*PLANS, *more, *OTHER_SIZES)), FILL)
     other = _in_the_other_mode(entry)
     if other is not None:
         yield other
         yield gradients(entry, GIVEN, flip=True)
     for plan in (GIVEN, OTHER, ZEROS):
         yield gradients(entry, plan)
+    if _has_buffers(entry.build(GIVEN.seed)):
+        yield gradients(entry, GIVEN, calls=2)
+        yield gradients(entry, GIVEN, flip=True, calls=2)
+    yield from _varied(entry, True)
+
+
+def _widened(runs: Iterator[Any], fill: int) -> Iterator[Any]:
+    """The same with a pause at the end where there was none.  From the pause on memory holds what `fill` makes of it: what a program leaves
+    uninitialised for sizes that are not the user's shows where two processes have other fillings."""
+    paused = False
+    for run in runs:
+        paused = paused or run is streams.Pause
+        yield run
+        if run is streams.Pause:
+            forks.fill_memory(fill)
+    if not paused:
+        yield streams.Pause
+        forks.fill_memory(fill)
 
 
 def _in_the_other_mode(entry: Entry) -> Run | None:
     call = entry.build(GIVEN.seed)
-    owner = _module(call.fn)
+    owner = varied.module(call.fn)
     if owner is None:
         return None
     owner.train(not owner.training)
     return _observe(call, f"{GIVEN.words}, in the other mode", 100, None, None)
 
 
-def again(entry: Entry, plans: tuple[Plan, ...] = (*PLANS, *OTHER_SIZES)) -> Iterator[Run | type[streams.Pause]]:
-    """Does it repeat what another process saw?  The call on the given inputs; where it says something, all the others too.
+def _has_buffers(call: Call) -> bool:
+    owner = varied.module(call.fn)
+    return owner is not None and next(owner.buffers(), None) is not None
+
+
+def _varied(entry: Entry, differentiate: bool, first: tuple[Plan, ...] = ()) -> Iterator[Run | Gradients]:
+    """Variations of the given inputs, as many as there is time for, `first` in front; and gradients of some."""
+    end = time.process_time() + VARIED_S
+    try:
+        given = entry.build(GIVEN.seed)
+        variations = list(varied.of(given))
+        twice = differentiate and _has_buffers(given)
+    except (Exception, SystemExit):  # noqa: BLE001 - user code; the given inputs told
+        return
+    known = {v.words: v for v in variations}
+    raised: set[str] = set()
+    for plan in (*first, *(Plan(v.words, foreign=True, steps=v.steps) for v in variations)):
+        variation = known.get(plan.words)
+        if time.process_time() > end:
+            return
+        if variation and not raised.isdisjoint(variation.behind):
+            continue
+        try:
+            call = _build(entry, plan)
+        except (Exception, SystemExit):  # noqa: BLE001 - user code, or a tensor that cannot be made so
+            continue
+        if call is None:
+            continue
+        run = _observe(call, plan.words, 100, None, CPU_LIMIT_S)
+        yield run
+        if not run.ended:
+            return
+        if run.error is not None:
+            raised.add(plan.words)
+        elif differentiate and variation and variation.differentiate:
+            yield gradients(entry, plan)
+            if twice:
+                yield gradients(entry, plan, calls=2)
+
+
+def again(entry: Entry, plans: tuple[Plan, ...] | None = None) -> Iterator[Any]:
+    """Does it repeat what another process saw?  The call on the given inputs; where it says something, all the others too; and, without `plans`,
+    other sizes and the variations of the given inputs.
 
     Forks have the same addresses as long as they do the same; here they are others, so that a program that shows some is known by it."""
     held = [(bytearray(size), torch.empty(size)) for size in range(16, 1040, 16) for _ in range(16)]
-    for run in measure(entry, None, plans):
+    runs = _until_silent(measure(entry, None, (*PLANS, *OTHER_SIZES) if plans is None else plans))
+    sizes: set[str] = set()
+    said: list[str] = []
+    for run in runs if plans is not None else _widened(runs, OTHER_FILL):
+        yield run
+        if isinstance(run, Run):
+            sizes |= {run.plan} & RESIZED
+            said = run.printed if run.plan == GIVEN.words else said
+    other = _in_the_other_mode(entry) if said else None
+    if other is not None:
+        yield other
+    if plans is None:
+        yield from _varied(entry, False, () if sizes else OTHER_SIZES)
+    del held
+
+
+def _until_silent(runs: Iterator[Any]) -> Iterator[Any]:
+    """All of them where the first says something."""
+    for run in runs:
         yield run
         if isinstance(run, Run) and run.plan == GIVEN.words and not run.printed:
             return
-    other = _in_the_other_mode(entry)
-    if other is not None:
-        yield other
-    del held

@@ -7,7 +7,7 @@ from torch import nn
 class Ranking(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         h = x * 2
-        ordered = torch.tensor(sorted(h.tolist()))
+        ordered = torch.tensor(sorted(h.tolist()), dtype=h.dtype)
         return ordered + 1
 
 

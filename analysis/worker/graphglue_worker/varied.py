@@ -1,0 +1,297 @@
+"""Other arguments for a call, made of those it is given: what an edit does wrong often shows for some values, numbers or sizes only.
+
+A rule's edit has to be right for every argument of the kinds that the function takes, so any that the original can do may be asked.  `Step` changes
+the arguments of a call that was built anew; `of` says which steps fit a call, the most telling first.
+"""
+
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.utils import _pytree
+
+if TYPE_CHECKING:
+    from graphglue_worker.inputs import Call
+
+GIVEN_WITH, NO_ROWS, STRIDES = "the given inputs with ", "no rows", "other strides"
+MOST_NUMBERS, MOST_PARTS = 6, 4  # numbers of the call, and tensors of its lists, that are varied each by itself
+LARGE, LARGER_THAN_SIZES = (
+    1000,
+    1007,
+)  # integers up to the first are made ten times as large; a number that no narrow dtype holds
+_ALL = 1 << 40  # more than any tensor has in one dimension
+_FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+Change = Callable[[torch.Tensor], torch.Tensor]
+Step = Callable[["Call"], bool]  # false where it changes nothing
+
+
+@dataclass(frozen=True)
+class Variation:
+    """Steps to be done one behind the other.  `differentiate`: gradients are worth their time, too.  `behind`: words of
+    others: where one of them raises, this one does, too, or nearly always."""
+
+    words: str
+    steps: tuple[Step, ...]
+    differentiate: bool = False
+    behind: tuple[str, ...] = ()
+
+
+def owner(fn: Any) -> Any:
+    """What holds state for the callable: a module, or the object of a method; None for a function."""
+    return fn if isinstance(fn, torch.nn.Module) else getattr(fn, "__self__", None)
+
+
+def module(fn: Any) -> torch.nn.Module | None:
+    """The same where it is a module."""
+    found = owner(fn)
+    return found if isinstance(found, torch.nn.Module) else None
+
+
+# ---- values -----------------------------------------------------------------------------------------------------------
+
+
+def mirrored(x: torch.Tensor) -> torch.Tensor:
+    """Other floats."""
+    return x * -1.5
+
+
+def not_finite(x: torch.Tensor) -> torch.Tensor:
+    """The same with NaN and infinities between."""
+    flat = x.reshape(-1).clone()
+    for i, value in enumerate(("nan", "inf", "-inf")):
+        flat[i * flat.numel() // 3] = float(value)
+    return flat.reshape(x.shape)
+
+
+def _usual(x: Any) -> bool:
+    return isinstance(x, torch.Tensor) and x.layout == torch.strided and not x.is_quantized and x.numel() > 0
+
+
+def _tensors(call: "Call") -> list[torch.Tensor]:
+    return [x for x in _pytree.tree_leaves((call.args, call.kwargs)) if _usual(x)]
+
+
+def _map(call: "Call", change: Change) -> None:
+    """Replace the usual tensors.  What the change gives back as it is stays the same object."""
+
+    def apply(x: Any) -> Any:
+        y = change(x) if _usual(x) else x
+        return x if y is x else y.requires_grad_(x.requires_grad)
+
+    call.args, call.kwargs = _pytree.tree_map(apply, (call.args, call.kwargs))
+
+
+def change_floats(call: "Call", change: Change) -> bool:
+    """Floating tensors changed, or the floating parameters where there are none.  Integers are permuted (so they stay in range), bools flipped
+    when the values are mirrored."""
+    generator = torch.Generator().manual_seed(3)
+    count = 0
+
+    def apply(x: torch.Tensor) -> torch.Tensor:
+        nonlocal count
+        y = x.detach()
+        if y.dtype in _FLOATS:
+            count += 1
+            return change(y).clone()
+        if change is not mirrored or y.is_complex() or y.is_floating_point():
+            return x
+        if y.dtype == torch.bool:
+            return ~y
+        order = torch.randperm(y.numel(), generator=generator, device="cpu").to(y.device)
+        return y.reshape(-1)[order].reshape(y.shape).clone()
+
+    _map(call, apply)
+    found = module(call.fn)
+    if not count and found is not None:
+        with torch.no_grad():
+            for p in found.parameters():
+                if p.dtype in _FLOATS and p.numel() and p.layout == torch.strided:
+                    p.copy_(change(p.detach()))
+    return True
+
+
+def _others(call: "Call") -> bool:
+    return change_floats(call, mirrored)
+
+
+def _is_integer(x: torch.Tensor) -> bool:
+    return not (x.is_floating_point() or x.is_complex())
+
+
+def _integers(change: Change, flag: bool) -> Step:
+    """Integers changed as 64-bit numbers, bools all the same."""
+
+    def apply(x: torch.Tensor) -> torch.Tensor:
+        if not _is_integer(x):
+            return x
+        y = x.detach()
+        return torch.full_like(y, flag) if y.dtype == torch.bool else change(y.to(torch.int64)).to(y.dtype)
+
+    def step(call: "Call") -> bool:
+        _map(call, apply)
+        return True
+
+    return step
+
+
+_ZERO = _integers(torch.zeros_like, False)
+_LARGER = _integers(lambda x: torch.where(x.abs() < LARGE, x * 10 + 7, x + 1), True)
+_ONE_MORE, _NEGATED = _integers(lambda x: x + 1, True), _integers(torch.neg, False)
+
+
+# ---- numbers of Python's ------------------------------------------------------------------------------------------------
+
+
+def _numbers(call: "Call") -> Iterator[tuple[int | str, bool | int | float]]:
+    """Place (position or name) and value of what the call passes, or leaves at its default, as a plain number."""
+    given: list[tuple[int | str, Any]] = [*enumerate(call.args), *call.kwargs.items()]
+    try:
+        parameters = list(inspect.signature(getattr(module(call.fn), "forward", call.fn)).parameters.values())
+    except (TypeError, ValueError):
+        parameters = []
+    for p in parameters[len(call.args) :]:
+        if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY) and p.name not in call.kwargs:
+            given.append((p.name, p.default))
+    yield from [(place, value) for place, value in given if type(value) in (bool, int, float)][:MOST_NUMBERS]
+
+
+def _other_numbers(value: bool | int | float) -> list[Any]:
+    if isinstance(value, bool):
+        return [not value]
+    if isinstance(value, float):
+        return [x for x in (0.0, -value) if x != value]
+    return [x for x in dict.fromkeys((0, 1, abs(value) + LARGER_THAN_SIZES, -value)) if x != value]
+
+
+def _number(place: int | str, value: Any) -> Step:
+    def step(call: "Call") -> bool:
+        if isinstance(place, str):
+            call.kwargs = {**call.kwargs, place: value}
+        else:
+            call.args = (*call.args[:place], value, *call.args[place + 1 :])
+        return True
+
+    return step
+
+
+# ---- sizes and strides --------------------------------------------------------------------------------------------------
+
+
+def resize(call: "Call", dim: int, more: int, least: int = 1) -> bool:
+    """That dimension longer in every tensor where it is as long as in the first one (a batch, a sequence): what comes first there comes once
+    more; or shorter, with what comes first.  `dim` may count from the end, for tensors of three dimensions and more.  False when no tensor has it,
+    or has it so already."""
+    rank = dim + 1 if dim >= 0 else 3
+    first = next((x for x in _tensors(call) if x.dim() >= rank), None)
+    if first is None:
+        return False
+    size = first.size(dim)
+    wanted = max(least, size + more)
+    if wanted == size:
+        return False
+    order = torch.arange(wanted) % size
+
+    def apply(x: torch.Tensor) -> torch.Tensor:
+        if x.dim() <= (dim if dim >= 0 else 0) or x.size(dim) != size:
+            return x
+        return x.detach().index_select(dim, order.to(x.device))
+
+    _map(call, apply)
+    return True
+
+
+def _resized(dim: int, more: int, least: int = 1) -> Step:
+    return lambda call: resize(call, dim, more, least)
+
+
+def _parts(call: "Call") -> list[torch.Tensor]:
+    """The tensors with dimensions that are in lists and tuples among the arguments."""
+    lists = [v for v in (*call.args, *call.kwargs.values()) if isinstance(v, (list, tuple))]
+    return [x for x in _pytree.tree_leaves(lists) if _usual(x) and x.dim()]
+
+
+def _part(number: int, rows: Callable[[int], int]) -> Step:
+    """One tensor of the lists by itself with another number of rows."""
+
+    def step(call: "Call") -> bool:
+        one = _parts(call)[number]
+        wanted = rows(one.size(0))
+        if wanted == one.size(0):
+            return False
+        order = (torch.arange(wanted) % one.size(0)).to(one.device)
+        _map(call, lambda x: x.detach().index_select(0, order) if x is one else x)
+        return True
+
+    return step
+
+
+def _strided(call: "Call") -> bool:
+    """Equal values in memory of another order, with gaps where there is one dimension."""
+
+    def apply(x: torch.Tensor) -> torch.Tensor:
+        y = x.detach()
+        if isinstance(x, torch.nn.Parameter) or x.numel() < 2:  # noqa: PLR2004 - one element has no order
+            return x
+        if y.dim() == 1:
+            return torch.stack((y, y), 1)[:, 0]
+        return y.transpose(-1, -2).clone(memory_format=torch.contiguous_format).transpose(-1, -2)
+
+    _map(call, apply)
+    return True
+
+
+# ---- which --------------------------------------------------------------------------------------------------------------
+
+
+def of(call: "Call") -> Iterator[Variation]:
+    """The variations that fit a call, each once."""
+    tensors = _tensors(call)
+    integers = any(map(_is_integer, tensors))
+    on_processor = all(x.device.type == "cpu" for x in tensors)  # elsewhere an index out of range ends what runs there
+    others = ("other values", _others)
+    zero, larger = ("zero integers", _ZERO), ("larger integers", _LARGER)
+    grounds: list[tuple[str, Step] | None] = [None, *[others] * bool(tensors), *[zero] * integers]
+    if integers and on_processor:
+        grounds.append(larger)
+    for chosen in grounds[2:]:
+        yield _joined(chosen, differentiate=True)
+    for place, value in _numbers(call):
+        for other in _other_numbers(value):
+            name = f"`{place}`" if isinstance(place, str) else f"argument {place + 1}"
+            for ground in grounds:
+                yield _joined((f"{name} = {other}", _number(place, other)), ground, differentiate=ground is None)
+    if integers and on_processor:
+        yield from (_joined(("integers that are one more", _ONE_MORE)), _joined(("negated integers", _NEGATED)))
+    for ground in grounds[2:]:
+        yield _joined(others, ground)
+    for changed in _parts_resized(call):
+        yield from (_joined(changed, ground) for ground in grounds)
+    for changed in _LAYOUTS:
+        yield from (_joined(changed, ground, both=True) for ground in grounds)
+
+
+def _parts_resized(call: "Call") -> Iterator[tuple[str, Step]]:
+    for i in range(min(len(_parts(call)), MOST_PARTS)):
+        yield f"a single row in part {i + 1}", _part(i, lambda size: 1)
+        yield f"one more row in part {i + 1}", _part(i, lambda size: size + 1)
+
+
+_LAYOUTS: tuple[tuple[str, Step], ...] = (
+    (NO_ROWS, _resized(0, -_ALL, 0)),
+    ("a shorter last dimension", _resized(-1, -1)),
+    ("a longer last dimension", _resized(-1, 1)),
+    ("a last dimension of one", _resized(-1, -_ALL)),
+    (STRIDES, _strided),
+)
+
+
+def _joined(
+    first: tuple[str, Step], second: tuple[str, Step] | None = None, differentiate: bool = False, both: bool = False
+) -> Variation:
+    """One change, or two.  `both`: where the first by itself raises, it does so with the second."""
+    if second is None:
+        return Variation(GIVEN_WITH + first[0], (first[1],), differentiate)
+    behind = (GIVEN_WITH + second[0], *[GIVEN_WITH + first[0]] * both)
+    return Variation(f"{GIVEN_WITH}{first[0]} and {second[0]}", (first[1], second[1]), differentiate, behind)

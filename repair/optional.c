@@ -1,0 +1,124 @@
+/* Parameters that are None unless a caller says otherwise: what an arm does with one may fail where the arm is not taken.  See select.h.  Any thread. */
+#include "repair/alias.h"
+#include "repair/select.h"
+
+/* ---- what tells that it is not None ------------------------------------------------------------------------------------------ */
+
+typedef struct optional {
+    const gg_tree *tree;
+    gg_str name;
+} optional;
+
+static bool is_name(const optional *o, TSNode node) {
+    node = gg__strip_parentheses(node);
+    return gg_node_is(node, "identifier") && gg_str_equal(gg__text(o->tree, node), o->name);
+}
+
+/* Does None raise here?  As an operand, with an attribute or an element; not where that may not be reached. */
+static bool is_no_use(TSNode node, void *data) {
+    static const char *const later[] = {"lambda", "boolean_operator", "conditional_expression"};
+    const optional *o = data;
+    TSNode parent = gg__parent(node);
+    if (!is_name(o, node) || !gg_node_is(node, "identifier") || gg__is_member_name(node)) return true;
+    bool asks = gg_node_is(parent, "comparison_operator");
+    for (uint32_t i = 0; asks && i < ts_node_child_count(parent); i++) {
+        gg_str op = gg__text(o->tree, ts_node_child(parent, i));
+        asks = !gg_str_starts_with(op, GG_STR("is")) && !gg_str_is(op, "==") && !gg_str_is(op, "!=");
+    }
+    bool object = gg_node_is(parent, "attribute") ||
+                  (gg_node_is(parent, "subscript") && ts_node_eq(gg__field(parent, "value"), node));
+    if (!asks && !object && !gg_node_is(parent, "binary_operator")) return true;
+    for (TSNode at = parent; !ts_node_is_null(at) && !gg_node_is(at, "block"); at = gg__parent(at))
+        if (gg__is_one_of(gg_str_from(ts_node_type(at)), later, GG_COUNT(later)) || gg__is_comprehension(at))
+            return true;
+    return false;
+}
+
+/* `bias is None` or the contrary, perhaps among other things: does that it holds (or not) tell that the name is not None? */
+static bool tells(const optional *o, TSNode condition, bool holds, int depth) {
+    condition = gg__strip_parentheses(condition);
+    if (depth > 16) return false;
+    if (gg_node_is(condition, "not_operator")) return tells(o, gg__field(condition, "argument"), !holds, depth + 1);
+    if (gg_node_is(condition, "boolean_operator")) {
+        bool both = gg_str_is(gg__text(o->tree, gg__field(condition, "operator")), "and");
+        return both == holds && (tells(o, gg__field(condition, "left"), holds, depth + 1) ||
+                                 tells(o, gg__field(condition, "right"), holds, depth + 1));
+    }
+    if (holds && is_name(o, condition)) return true;
+    if (!gg_node_is(condition, "comparison_operator") || gg__child_count(condition) != 2 ||
+        !is_name(o, gg__child(condition, 0)) || !gg_node_is(gg__child(condition, 1), "none"))
+        return false;
+    return gg_str_is(gg__text(o->tree, ts_node_child(condition, 1)), holds ? "is not" : "is");
+}
+
+static bool leaves(TSNode block) {
+    static const char *const exits[] = {"return_statement", "raise_statement", "continue_statement", "break_statement"};
+    uint32_t count = gg__child_count(block);
+    return count && gg__is_one_of(gg_str_from(ts_node_type(gg__child(block, count - 1))), exits, GG_COUNT(exits));
+}
+
+/* Is the name no None behind the statement? */
+static bool settles(const optional *o, TSNode statement) {
+    TSNode inner = gg__child(statement, 0), body = gg__field(statement, "consequence");
+    if (gg_node_is(statement, "assert_statement")) return tells(o, inner, true, 0);
+    if (gg_node_is(statement, "if_statement"))
+        return (tells(o, gg__field(statement, "condition"), false, 0) &&
+                (leaves(body) || gg__binds(o->tree, body, o->name))) ||
+               !gg__visit(gg__field(statement, "condition"), is_no_use, (void *)o);
+    if (!gg_node_is(statement, "expression_statement")) return false;
+    bool given = gg_node_is(inner, "assignment") && is_name(o, gg__field(inner, "left")) &&
+                 !gg_node_is(gg__field(inner, "right"), "none");
+    return given || !gg__visit(statement, is_no_use, (void *)o);
+}
+
+static bool is_excluded(const optional *o, TSNode node) {
+    for (TSNode child = node, at = gg__parent(node); !ts_node_is_null(at); child = at, at = gg__parent(at)) {
+        if (gg_node_is(at, "function_definition")) return false;
+        bool block = gg_node_is(at, "block");
+        for (TSNode before = ts_node_prev_named_sibling(child); block && !ts_node_is_null(before);
+             before = ts_node_prev_named_sibling(before))
+            if (settles(o, before)) return true;
+        if (gg_node_is(at, "conditional_expression")) {
+            bool yes = ts_node_eq(gg__child(at, 0), child);
+            if (!ts_node_eq(gg__child(at, 1), child) && tells(o, gg__child(at, 1), yes, 0)) return true;
+        }
+        if (!gg_node_is(at, "if_statement") && !gg_node_is(at, "elif_clause") && !gg_node_is(at, "while_statement"))
+            continue;
+        TSNode condition = gg__field(at, "condition");
+        bool taken = ts_node_eq(gg__field(at, gg_node_is(at, "while_statement") ? "body" : "consequence"), child);
+        if (!ts_node_eq(condition, child) && tells(o, condition, taken, 0)) return true;
+        if (!gg_node_is(at, "elif_clause") && !gg__visit(condition, is_no_use, (void *)o)) return true;
+    }
+    return false;
+}
+
+/* ---- the question -------------------------------------------------------------------------------------------------------------- */
+
+static bool is_optional(const gg_tree *tree, TSNode function, gg_str name) {
+    TSNode parameters = gg__field(function, "parameters");
+    for (uint32_t i = 0; i < gg__child_count(parameters); i++) {
+        TSNode parameter = gg__child(parameters, i);
+        if (gg_node_is(gg__field(parameter, "value"), "none") &&
+            gg_str_equal(gg__text(tree, gg__field(parameter, "name")), name))
+            return true;
+    }
+    return false;
+}
+
+typedef struct asking {
+    const gg_tree *tree;
+    TSNode function;
+} asking;
+
+static bool is_there(TSNode node, void *data) {
+    const asking *a = data;
+    if (!gg_node_is(node, "identifier") || gg__is_member_name(node)) return true;
+    optional o = {a->tree, gg__text(a->tree, node)};
+    return !is_optional(a->tree, a->function, o.name) || is_excluded(&o, node);
+}
+
+bool gg__may_be_none(const gg_rule_input *in, TSNode node) {
+    asking a = {in->tree, gg__function(node)};
+    if (!gg_str_contains(gg__text(in->tree, gg__field(a.function, "parameters")), GG_STR("None"))) return false;
+    return !gg__visit(node, is_there, &a);
+}

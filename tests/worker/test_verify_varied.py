@@ -1,0 +1,151 @@
+"""Edits that are wrong only for other integers, flags, sizes or strides than the inputs at hand have; and right ones where those are undefined."""
+
+from pathlib import Path
+
+import pytest
+from verifying import Case, check
+
+COUNT = "(torch.ones(4, 4), torch.tensor(1))"
+VIEW = "def f(x, n):\n    t = x * 2\n    u = t[0]\n    {}\n    return t + u\n"
+FLAG = "def f(x, y, clear=False):\n    h = x + 1\n    {}\n    if clear:\n        y.zero_()\n    return h * 2\n"
+LIST = "def f(xs, w):\n    out = []\n    for x in xs:\n        {}\n        out.append(x)\n    return out\n"
+SLICE = "def f(x, n):\n    h = x * 2\n    {}\n    return h\n"
+NET = "class N(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.register_buffer('scale', torch.ones(3))\n\n"
+STEP = NET + "    def forward(self, x, step):\n        {}\n        return x * self.scale\n"
+MASKED = "def f(x, m, v=-5):\n    t = x * 2\n    {}\n    return t\n"
+
+WRONG = [
+    Case(
+        "a view of what is no longer changed in place, for larger integers only",
+        VIEW.format("if n > 10:\n        t += 1"),
+        VIEW.format("t = torch.where(n > 10, t + 1, t)"),
+        "on the given inputs with larger integers, eager: the result",
+        args=COUNT,
+    ),
+    Case(
+        "the same for negative ones only",
+        VIEW.format("if n < 0:\n        t += 1"),
+        VIEW.format("t = torch.where(n < 0, t + 1, t)"),
+        "on the given inputs with negated integers, eager: the result",
+        args=COUNT,
+    ),
+    Case(
+        "a mask without an element, and a number that its dtype does not hold",
+        MASKED.format("if m.any():\n        t[m] = v"),
+        MASKED.format("t[m] = v"),
+        "on the given inputs with `v` = 1012 and zero integers, eager: the original returns",
+        args="(torch.arange(6, dtype=torch.int8), torch.tensor([True, False] * 3))",
+    ),
+    Case(
+        "behind a flag that is at its default",
+        FLAG.format("if x.sum() > 0:\n        h = y"),
+        FLAG.format("h = torch.where(x.sum() > 0, y, h)"),
+        "on the given inputs with `clear` = True, eager: the result",
+        args="(torch.ones(3), torch.ones(3) * 5)",
+        copies=True,
+    ),
+    Case(
+        "the same with a flag that is given, and larger integers",
+        "def f(x, y, n, k):\n    h = x * 2\n    if n > 10:\n        h = y\n    if k:\n        y += k\n    return h + 1\n",
+        "def f(x, y, n, k):\n    h = x * 2\n    h = torch.where(n > 10, y, h)\n    if k:\n        y += k\n    return h + 1\n",
+        "on the given inputs with argument 4 = 1 and larger integers, eager: the result",
+        args="(torch.ones(3), torch.ones(3) * 5, torch.tensor(1), 0)",
+    ),
+    Case(
+        "gradients where a number is zero",
+        "def f(x, n, k=2.0):\n    h = x * 2\n    if n > 10:\n        h = h / k\n    return h\n",
+        "def f(x, n, k=2.0):\n    h = x * 2\n    return torch.where(n > 10, h / k, h)\n",
+        "on the given inputs with `k` = 0.0: the gradient of input 0",
+        args=COUNT,
+    ),
+    Case(
+        "one of a list has another size",
+        LIST.format("if x.sum() > 0:\n            x = x * w"),
+        LIST.format("x = torch.where(x.sum() > 0, x * w, x)"),
+        "on the given inputs with a single row in part 1 and other values, eager: the result[0] has shape (3,) instead of (1,)",
+        args="([torch.tensor([1.0, 2.0, 3.0]), torch.tensor([-1.0, 2.0, 3.0])], torch.tensor([2.0, 3.0, 4.0]))",
+        copies=True,
+    ),
+    Case(
+        "a longer last dimension of three",
+        SLICE.format("if n > 10:\n        h = h[..., :4] * 2"),
+        SLICE.format("h = torch.where(n > 10, h[..., :4] * 2, h)"),
+        "on the given inputs with a longer last dimension, eager: the original returns, the edited code raises",
+        args="(torch.ones(2, 3, 4), torch.tensor(1))",
+    ),
+    Case(
+        "no rows",
+        SLICE.format("if n > 10:\n        h = h - h[0]"),
+        SLICE.format("h = torch.where(n > 10, h - h[0], h)"),
+        "on the given inputs with no rows, eager: the original returns, the edited code raises IndexError",
+        args=COUNT,
+    ),
+    Case(
+        "strides of a copy",
+        "import copy\n\n\ndef f(x):\n    return copy.deepcopy(x)\n",
+        "def f(x):\n    return x.clone()\n",
+        "on the given inputs with other strides, eager: the result has strides (1,) instead of (2,)",
+        args="(torch.arange(6.0),)",
+    ),
+    Case(
+        "a buffer that two calls of one instance need",
+        STEP.format("if step % 100 == 0:\n            self.scale.mul_(0.9)"),
+        STEP.format("self.scale.copy_(torch.where(step % 100 == 0, self.scale * 0.9, self.scale))"),
+        "two calls of one instance: the entry is differentiable only before or only after the edit",
+        args="(torch.ones(2, 3), torch.tensor(1))",
+        entry="N()",
+    ),
+]
+
+RIGHT = [
+    Case(
+        "the largest of nothing, in what is not wanted",
+        SLICE.format("if n > 10:\n        h = h - h.max()"),
+        SLICE.format("h = torch.where(n > 10, h - h.max(), h)"),
+        args=COUNT,
+    ),
+    Case(
+        "in order where the original has the order of its argument",
+        SLICE.format("h = [h * 1, h * 2][int(n > 10)]"),
+        SLICE.format("h = torch.stack([h * 1, h * 2])[(n > 10).long()[None]][0]"),
+        args=COUNT,
+    ),
+    Case(
+        "memory that is not initialised where a number is larger",
+        "def f(x, n, k=4):\n    h = torch.empty(max(k, 4))\n    h[:4] = x[0]\n    if n > 10:\n        h = h * 2\n    return h\n",
+        "def f(x, n, k=4):\n    h = torch.empty(max(k, 4))\n    h[:4] = x[0]\n    return torch.where(n > 10, h * 2, h)\n",
+        args=COUNT,
+    ),
+    Case(
+        "what only the original can do for a number",
+        "def f(x, n, k=1):\n    h = x.sum(k)\n    if n > 10:\n        h = h * 2\n    return h\n",
+        "def f(x, n, k=1):\n    h = x.sum(k)\n    return torch.where(n > 10, h * 2, h)\n",
+        args=COUNT,
+    ),
+    Case(
+        "the original does not end for negative integers",
+        "def f(x, n):\n    while n != 9:\n        n = n + 1\n    return x * n\n",
+        "def f(x, n):\n    return x * torch.full_like(n, 9)\n",
+        args=COUNT,
+    ),
+    Case(
+        "buffers that are normalised with, twice",
+        "class N(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.bn = nn.BatchNorm1d(4)\n\n"
+        "    def forward(self, x):\n        h = self.bn(x)\n        if h.sum() > 0:\n            h = h * 2\n        return h\n",
+        "class N(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.bn = nn.BatchNorm1d(4)\n\n"
+        "    def forward(self, x):\n        h = self.bn(x)\n        return torch.where(h.sum() > 0, h * 2, h)\n",
+        entry="N().eval()",
+    ),
+]
+
+
+@pytest.mark.parametrize("case", WRONG, ids=[c.name for c in WRONG])
+def test_refused(case: Case, worker, tmp_path: Path) -> None:
+    assert case.reason
+    check(worker, tmp_path, case)
+
+
+@pytest.mark.parametrize("case", RIGHT, ids=[c.name for c in RIGHT])
+def test_accepted(case: Case, worker, tmp_path: Path) -> None:
+    assert not case.reason
+    check(worker, tmp_path, case)
