@@ -141,10 +141,13 @@ static bool is_false(TSNode node, gg__meta number) {
     return gg_node_is(node, "false") || (gg__is_number(number) && number.constant && number.value == 0);
 }
 
-/* std and var.  Of one element they are no number, and so is the gradient: there have to be more whatever the size of the first dimension. */
-static gg__meta deviation(gg__inference *s, gg__meta x, TSNode dims, TSNode keepdim, TSNode corrected) {
+/* std and var: dim, keepdim, unbiased, correction.  Of one element they are no number, and so is the gradient: there have to be more whatever the size of the
+ * first dimension. */
+static gg__meta deviation(gg__inference *s, gg__meta x, const TSNode *given) {
+    TSNode dims = given[0], keepdim = given[1], corrected = ts_node_is_null(given[2]) ? given[3] : given[2];
     bool whole = ts_node_is_null(corrected), plain = !whole && is_false(corrected, gg__infer_node(s, corrected));
-    if ((!whole && !plain) || (ts_node_is_null(dims) && !ts_node_is_null(keepdim))) return gg__unknown;
+    bool twice = !ts_node_is_null(given[2]) && !ts_node_is_null(given[3]);
+    if (twice || (!whole && !plain) || (ts_node_is_null(dims) && !ts_node_is_null(keepdim))) return gg__unknown;
     gg__meta later = x, out = gg__reduced(s, x, dims, keepdim);
     if (out.sort == GG__UNKNOWN || x.rank < 1) return gg__unknown;
     later.shape[0] = 1;
@@ -163,6 +166,24 @@ static gg__meta normalized(gg__inference *s, gg__meta x, TSNode p, TSNode dim) {
     if (x.layout.len) x.layout = GG_STR("?");
     if (x.vague) x.vague = GG__VAGUE;
     return x;
+}
+
+/* Norms: the power, dim, keepdim. */
+static gg__meta normed(gg__inference *s, gg__meta x, const TSNode *given, bool vector) {
+    gg__meta p = gg__infer_node(s, given[0]);
+    bool usual = ts_node_is_null(given[0]) || (p.constant && (p.value == 1 || p.value == 2));
+    if ((!ts_node_is_null(given[0]) && !gg__is_number(p)) || (ts_node_is_null(given[1]) && !vector) ||
+        (vector && gg__is_half(x.dtype)))
+        return gg__unknown;
+    x.smooth = x.smooth && usual; /* where it is zero, its gradient is */
+    return gg__reduced(s, x, given[1], given[2]);
+}
+
+/* Places: dim, keepdim. */
+static gg__meta placed(gg__inference *s, gg__meta x, const TSNode *given) {
+    x = gg__as_dtype(x, GG_STR("torch.int64"), GG__CERTAIN);
+    x.smooth = x.linear = true;
+    return gg__reduced(s, x, given[0], given[1]);
 }
 
 /* softmax, norm(dim=…) and what else goes along a dimension. */
@@ -213,26 +234,12 @@ static gg__meta along(gg__inference *s, const gg__call *call, bool *known) {
         x.fresh = true;
         x.linear = x.linear && running && !(product && floating);
         x.smooth = x.smooth && !(product && floating);
-        if (deviates && !ts_node_is_null(given[2]) && !ts_node_is_null(given[3])) return gg__unknown;
-        if (deviates) return deviation(s, x, given[0], given[1], ts_node_is_null(given[2]) ? given[3] : given[2]);
+        if (deviates) return deviation(s, x, given);
         if (unit) return normalized(s, x, given[0], given[1]);
-        if (rows[i].kind == NORM) {
-            gg__meta p = gg__infer_node(s, given[0]);
-            bool usual = ts_node_is_null(given[0]) || (p.constant && (p.value == 1 || p.value == 2));
-            if ((!ts_node_is_null(given[0]) && !gg__is_number(p)) || (ts_node_is_null(given[1]) && !vector) ||
-                (vector && gg__is_half(x.dtype)))
-                return gg__unknown;
-            x.smooth = x.smooth && usual; /* where it is zero, its gradient is */
-            return gg__reduced(s, x, given[1], given[2]);
-        }
-        if (rows[i].kind == ARG || rows[i].kind == LOGSUM) {
-            if (rows[i].kind == ARG) {
-                x = gg__as_dtype(x, GG_STR("torch.int64"), GG__CERTAIN);
-                x.smooth = x.linear = true;
-            }
-            if (rows[i].kind == LOGSUM && ts_node_is_null(given[0])) return gg__unknown;
-            return gg__reduced(s, x, given[0], given[1]);
-        }
+        if (rows[i].kind == NORM) return normed(s, x, given, vector);
+        if (rows[i].kind == ARG) return placed(s, x, given);
+        if (rows[i].kind == LOGSUM && ts_node_is_null(given[0])) return gg__unknown;
+        if (rows[i].kind == LOGSUM) return gg__reduced(s, x, given[0], given[1]);
         return kept(s, x, given[0], soft ? given[1] : (TSNode){0}, running);
     }
     return gg__unknown;

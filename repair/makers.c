@@ -190,7 +190,8 @@ static gg__meta call_tensor(gg__inference *s, const gg__call *call) {
     if (!numbers_of(s, data, GG_STR_NULL, 0, &sizes, &widest)) return gg__unknown;
     gg__meta out = with_options(s, call, of_number(widest));
     if (out.sort != GG__TENSOR) return gg__unknown;
-    gg_str held = out.vague == GG__DEFAULT ? GG_STR_NULL : out.dtype;
+    bool any = out.vague == GG__DEFAULT || gg__is_floating(out.dtype); /* what is too large is infinite */
+    gg_str held = any ? GG_STR_NULL : out.dtype;
     return numbers_of(s, data, held, 0, &again, &other) ? gg__with_sizes(out, &sizes) : gg__unknown;
 }
 

@@ -178,7 +178,7 @@ static void put_guard(writing *w, TSNode operand, const char *fill) {
 
 static bool write_part(TSNode node, void *data) {
     writing *w = data;
-    const char *fill;
+    const char *fill = NULL;
     TSNode operand = w->s->divides_safely ? gg__guarded(w->s, w->arm, node, &fill) : (TSNode){0};
     if (!ts_node_is_null(operand)) put_guard(w, operand, fill);
     TSNode method = gg__field(gg__field(node, "function"), "attribute");
