@@ -1,5 +1,6 @@
 /* Arms of branches as values.  See select.h. */
 #include "repair/alias.h"
+#include "repair/grown.h"
 #include "repair/hindrance.h"
 #include "repair/infer.h"
 #include "repair/select.h"
@@ -285,6 +286,7 @@ static bool merge(gg__select *s, gg__arm *arm, gg__test *test, TSNode node, gg__
     if (a.form || b.form) return lose(s, arm, name, "gives values in another form on the other way");
     follow_default(s, &a, b.meta);
     follow_default(s, &b, a.meta);
+    s->apart = s->apart || (s->grown && is_wanted(s, name) && gg__have_other_sizes(a.meta, b.meta));
     if (!gg__same_tensor(a.meta, b.meta)) {
         if (is_wanted(s, name)) gg__hinder_unlike(s->in, s->statement, name, a.meta, b.meta);
         return lose(s, arm, name, NULL);

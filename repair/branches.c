@@ -1,4 +1,5 @@
 /* The branch at a site as selections: its condition, what is behind it, and the text that replaces it.  See select.h. */
+#include "repair/grown.h"
 #include "repair/hindrance.h"
 #include "repair/select.h"
 
@@ -178,6 +179,25 @@ static gg_str under_flags(const gg__select *s, const plan *p, gg_str outer, gg_s
                            GG_STR_ARG(gg__text(s->in->tree, otherwise)));
 }
 
+/* Would a size that was one in the capture, and is another one, make what is selected one of other shapes? */
+static bool grows_apart(const gg_rule_input *in, const gg__select *first, TSNode node, gg_arena *arena) {
+    gg__grown grown;
+    bool apart = false;
+    for (size_t i = 0; !apart && gg__grow(in, node, i, arena, &grown); i++) {
+        gg__select s;
+        plan p;
+        gg__select_init(&s, &grown.in, node, arena);
+        s.divides_safely = first->divides_safely;
+        s.stores = first->stores;
+        s.says = first->says;
+        s.grown = true;
+        (void)look(&s, &p, gg_arena_calloc(arena, 1, sizeof(gg__arm)));
+        apart = s.apart;
+        gg__select_clear(&s);
+    }
+    return apart && !gg__hinder(in, node, "what is selected may have other sizes on the other way with other inputs");
+}
+
 /* The span that is replaced and its new text. */
 static bool build_with(const gg_rule_input *in, bool divides_safely, bool stores, bool says, gg_arena *arena,
                        gg__branch *b) {
@@ -203,7 +223,7 @@ static bool build_with(const gg_rule_input *in, bool divides_safely, bool stores
         *arm = (gg__arm){0};
         done = look(&s, &p, arm);
     }
-    done = done && s.stored == stores && write(&s, arm, &body);
+    done = done && s.stored == stores && write(&s, arm, &body) && !grows_apart(in, &s, p.node, arena);
     if (done) {
         bool taken = returns(arm) && !ts_node_is_null(p.fallback) && (p.flags.len == 0 || p.either);
         b->node = p.node;

@@ -1,6 +1,7 @@
 /* What arms and conditions of a branch are, under the names they have after the edit.  See select.h. */
 #include "repair/select.h"
 #include "repair/alias.h"
+#include "repair/grown.h"
 #include "repair/infer.h"
 
 void gg__select_init(gg__select *s, const gg_rule_input *in, TSNode statement, gg_arena *arena) {
@@ -246,7 +247,7 @@ bool gg__share_a_name(const gg_rule_input *in, TSNode a, TSNode b) {
 }
 
 bool gg__may_broadcast(const gg_rule_input *in, gg__meta x, TSNode a, TSNode b) {
-    return gg__sizes_may_differ(in, a, x) && !gg__share_a_name(in, a, b);
+    return gg__sizes_may_differ(in, a, x) && (!gg__share_a_name(in, a, b) || gg__grow_apart(in, a, b));
 }
 
 bool gg__arms_alias_shows(const gg_rule_input *in, TSNode statement, TSNode yes, TSNode no, gg_str target) {

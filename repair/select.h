@@ -53,6 +53,8 @@ typedef struct gg__select {
     bool unseen;
     /* The condition is evaluated as before, once and whatever it gives: it may fail, as it would have; it may name a part, where `names`. */
     bool as_before, names;
+    /* Sizes are other than in the capture (grown.h), and selected values have other shapes then. */
+    bool grown, apart;
     /* `if c: continue`: one arm is what follows the statement in its block, the other one nothing. */
     bool skips;
     /* Divisors in arms are one where the arm is not taken (divisors.c), and `taken` says where it is: for the arm that is being read. */

@@ -2,6 +2,7 @@
  * Offers: the early value and the condition are kept, and the last return selects with torch.where.
  * Refuses: unless what is between are assignments of pure expressions, whose gradients are finite where the values are, and both values have one
  * dtype, shape and layout.  Safety: exact.  Page: docs/rules/GG013.md */
+#include "repair/grown.h"
 #include "repair/hindrance.h"
 #include "repair/infer.h"
 #include "repair/select.h"
@@ -98,6 +99,7 @@ static bool look(gg__select *s, early *e, gg__arm *arm) {
     if (ts_node_is_null(at) || arm->count == learned) return false; /* two returns are GG002's */
     e->last = gg__child(at, 0);
     gg__meta b = gg__infer_in(s, arm, e->last);
+    s->apart = s->grown && gg__have_other_sizes(a, b);
     if (!a.fresh && gg__alias_shows(s->in, e->node, e->value, GG_STR_NULL)) return false;
     if (!b.fresh && gg__alias_shows(s->in, at, e->last, GG_STR_NULL)) return false;
     if (!a.fresh && !b.fresh && gg__may_be_one(s->in, at, e->value, e->last)) return false;
@@ -112,6 +114,23 @@ static bool look(gg__select *s, early *e, gg__arm *arm) {
            !gg__has_comment(s->in->tree, gg_node_span(e->last));
 }
 
+/* Would a size that was one in the capture, and is another one, make one value larger than the other? */
+static bool grows_apart(const gg_rule_input *in, bool divides_safely, TSNode node, gg_arena *arena) {
+    gg__grown grown;
+    bool apart = false;
+    for (size_t i = 0; !apart && gg__grow(in, node, i, arena, &grown); i++) {
+        gg__select s;
+        early e = {0};
+        gg__select_init(&s, &grown.in, node, arena);
+        s.divides_safely = divides_safely;
+        s.grown = true;
+        (void)look(&s, &e, gg_arena_calloc(arena, 1, sizeof(gg__arm)));
+        apart = s.apart;
+        gg__select_clear(&s);
+    }
+    return apart && !gg__hinder(in, node, "what is returned may have other sizes on the other way with other inputs");
+}
+
 static bool build_with(const gg_rule_input *in, bool divides_safely, gg_arena *arena, TSNode *out_node, gg_edits *out) {
     gg__select s;
     early e = {0};
@@ -120,7 +139,7 @@ static bool build_with(const gg_rule_input *in, bool divides_safely, gg_arena *a
     if (!gg__can_name(in->tree, start, "torch")) return false;
     gg__select_init(&s, in, gg__statement(start), arena);
     s.divides_safely = divides_safely;
-    bool done = look(&s, &e, arm);
+    bool done = look(&s, &e, arm) && !grows_apart(in, divides_safely, e.node, arena);
     *out_node = e.node;
     if (done && out) {
         gg_str chosen = e.chosen, kept = gg__new_name(&s, "early");
