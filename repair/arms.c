@@ -1,4 +1,6 @@
 /* Arms of branches as values.  See select.h. */
+#include "repair/alias.h"
+#include "repair/grown.h"
 #include "repair/hindrance.h"
 #include "repair/infer.h"
 #include "repair/select.h"
@@ -130,7 +132,10 @@ static bool augment(gg__select *s, gg__arm *arm, TSNode node) {
     if (!gg_node_is(left, "identifier") || op.len < 2) return false; /* GG045 says more */
     if (s->divides_safely && !gg__divisors_are_smooth(s, arm, right)) return false;
     op = gg_str_slice(op, 0, op.len - 1);
-    gg__meta old = gg__infer_in(s, arm, left), m = gg__arithmetic(op, old, gg__infer_in(s, arm, right));
+    gg__meta old = gg__infer_in(s, arm, left), by = gg__infer_in(s, arm, right), m = gg__arithmetic(op, old, by);
+    bool guarded = s->divides_safely && gg_str_is(op, "/") && by.sort == GG__TENSOR;
+    if (guarded && !gg__is_made_smoothly(s, arm, right)) return false;
+    if (guarded) m.smooth = old.smooth && by.smooth;
     bool number = gg__is_number(old) && gg__is_number(m), fresh = true;
     for (size_t i = 0; i < arm->count; i++)
         fresh = fresh && (arm->items[i].meta.fresh || gg__is_number(arm->items[i].meta));
@@ -140,12 +145,12 @@ static bool augment(gg__select *s, gg__arm *arm, TSNode node) {
         return gg__hinder(s->in, node, "changes `%.*s` in place, which other code may hold", GG_STR_ARG(name));
     if (!number && m.sort == GG__TENSOR && !gg__same_tensor(old, m))
         return gg__hinder(s->in, node, "makes `%.*s` one of another dtype or shape", GG_STR_ARG(name));
-    if (!number && !gg__selectable(s, m)) return gg__unselectable(s, arm, right);
+    if (!number && !gg__selectable(s, m)) return gg__unselectable_of(s, arm, node, m);
     gg__binding out = {.name = name, .meta = m, .pending = true};
     uint64_t more;
     gg_str a = gg__text_reading(s, arm, left, &out.reads), b = gg__text_reading(s, arm, right, &more);
     out.reads |= more;
-    b = gg__closed(s, b, right);
+    b = guarded ? gg__where(s, s->taken, b, GG_STR("1")) : gg__closed(s, b, right);
     out.text = gg_arena_printf(s->arena, "%.*s %.*s %.*s", GG_STR_ARG(a), GG_STR_ARG(op), GG_STR_ARG(b));
     return gg__arm_bind(arm, out);
 }
@@ -189,6 +194,8 @@ static bool run_block(gg__select *s, gg__arm *arm, TSNode block, TSNode behind_i
         } else if (gg_node_is(statement, "return_statement") && gg__child_count(statement) == 1) {
             if (!gg__assign_returned(s, arm, gg__child(statement, 0))) return false;
             over = true;
+        } else if (gg__is_said(s, statement)) {
+            gg__say(s, arm, statement);
         } else if (gg_node_is(statement, "if_statement")) {
             TSNode next = ts_node_next_named_sibling(statement);
             while (gg_node_is(next, "comment")) next = ts_node_next_named_sibling(next);
@@ -255,17 +262,31 @@ static bool lose(const gg__select *s, gg__arm *arm, gg_str name, const char *why
     return gg__arm_bind(arm, lost);
 }
 
+/* `c = torch.tensor([1., 2.])` in front of the branch, and another such in an arm: both have torch's default dtype, whatever it is. */
+static void follow_default(const gg__select *s, gg__binding *b, gg__meta other) {
+    if (other.vague != GG__DEFAULT || b->meta.vague || !gg_node_is(b->from, "identifier") ||
+        !gg_str_equal(b->text, b->name))
+        return;
+    gg__meta made = gg__infer(s->in, gg__value_at(s->in->tree, s->statement, b->name));
+    if (made.sort == GG__TENSOR && made.vague == GG__DEFAULT && gg_str_equal(made.dtype, b->meta.dtype))
+        b->meta.vague = GG__DEFAULT;
+}
+
 static bool merge(gg__select *s, gg__arm *arm, gg__test *test, TSNode node, gg__arm *yes, gg__arm *no, gg_str name) {
     sample_search search = {.tree = s->in->tree, .name = name};
     bool going = gg__visit(node, is_no_sample, &search);
     for (TSNode at = node; s->skips && going && !ts_node_is_null(at); at = ts_node_next_named_sibling(at))
         going = gg__visit(at, is_no_sample, &search);
     gg__binding a, b;
-    if (!value_in(s, yes, arm, name, search.found, &a) || !value_in(s, no, arm, name, search.found, &b))
+    TSNode sample = search.found;
+    if (!value_in(s, yes, arm, name, sample, &a) || !value_in(s, no, arm, name, sample, &b))
         return lose(s, arm, name, "has no known value of its own on both ways");
     if (gg_str_equal(a.text, b.text) && a.form == b.form && (a.form || a.meta.sort != GG__UNKNOWN))
         return gg__arm_bind(arm, a);
     if (a.form || b.form) return lose(s, arm, name, "gives values in another form on the other way");
+    follow_default(s, &a, b.meta);
+    follow_default(s, &b, a.meta);
+    s->apart = s->apart || (s->grown && is_wanted(s, name) && gg__have_other_sizes(a.meta, b.meta));
     if (!gg__same_tensor(a.meta, b.meta)) {
         if (is_wanted(s, name)) gg__hinder_unlike(s->in, s->statement, name, a.meta, b.meta);
         return lose(s, arm, name, NULL);
@@ -323,6 +344,7 @@ static void keep_test(gg__select *s, gg__test *test) {
     gg_str name = gg__new_name(s, "chosen");
     gg__select_line(s, name, test->text);
     test->text = name;
+    test->atom = true;
 }
 
 /* A name, an attribute, a part of one: memory that others may change; but for the names that conditions were given here. */
@@ -349,56 +371,76 @@ static bool join(gg__select *s, gg__test *test, bool several, const gg__events *
     return true;
 }
 
+/* An inner arm is taken where the outer one is, too: the conditions are names by then. */
+static void take(gg__select *s, const gg__test *outer, gg__test inner) {
+    s->taken = inner;
+    if (!s->keeps_tests || outer->text.len == 0) return;
+    gg_str a = gg__test_text(s, *outer), b = gg__test_text(s, inner);
+    s->taken = (gg__test){gg_arena_printf(s->arena, "%.*s & %.*s", GG_STR_ARG(a), GG_STR_ARG(b)), false, false};
+}
+
+static bool select_arms(gg__select *s, gg__arm *arm, TSNode node, gg__test test, const gg__test *outer, uint32_t clause,
+                        TSNode fallback, uint32_t depth);
+
 static bool select_chain(gg__select *s, gg__arm *arm, TSNode node, const gg__test *given, uint32_t clause,
                          TSNode fallback, uint32_t depth) {
-    TSNode own = clause ? alternative(node, clause - 1) : node, next = alternative(node, clause);
-    bool skips = s->skips && depth == 0;
-    const gg__arm *around = s->outer_arm;
-    TSNode block = skips ? gg__parent(node) : gg__field(own, "consequence"), none = {0};
-    gg__test test = {0};
-    if (depth > MAX_NESTED || (s->divides_safely && depth > 0))
-        return false; /* an inner arm may be taken where the outer is not */
+    TSNode own = clause ? alternative(node, clause - 1) : node;
+    gg__test test = {0}, outer = s->taken;
+    if (depth > MAX_NESTED) return false;
     settle(s, arm);
     if (given)
         test = *given;
     else if (!gg__test_of(s, arm, gg__field(own, "condition"), &test))
-        return false;
+        return depth ? gg__untestable(s, gg__field(own, "condition")) : false;
+    if (s->keeps_tests) keep_test(s, &test);
+    bool done = select_arms(s, arm, node, test, &outer, clause, fallback, depth);
+    s->taken = outer;
+    return done;
+}
+
+static bool select_arms(gg__select *s, gg__arm *arm, TSNode node, gg__test test, const gg__test *outer, uint32_t clause,
+                        TSNode fallback, uint32_t depth) {
+    TSNode own = clause ? alternative(node, clause - 1) : node, next = alternative(node, clause);
+    bool skips = s->skips && depth == 0;
+    TSNode block = skips ? gg__parent(node) : gg__field(own, "consequence"), none = {0};
+    gg__test otherwise = test;
+    otherwise.negated = !test.negated;
     gg__arm *yes = gg_arena_alloc(s->arena, sizeof(*yes)), *no = gg_arena_alloc(s->arena, sizeof(*no));
-    gg__events *outer = s->events, *then = gg__new_events(s), *otherwise = gg__new_events(s);
+    gg__events *around = s->events, *then = gg__new_events(s), *other = gg__new_events(s);
+    const gg__arm *outer_arm = s->outer_arm;
     *yes = *no = *arm;
     yes->suffix = "then";
     no->suffix = "else";
-    if (s->divides_safely) keep_test(s, &test);
-    gg__flush(s, outer);
-    s->taken = test;
+    gg__flush(s, around);
+    take(s, outer, test);
     s->events = then;
     s->outer_arm = arm;
     if (!run_block(s, yes, block, skips ? node : none, fallback, depth)) return false;
     gg__flush(s, then);
-    s->taken.negated = !test.negated;
-    s->events = otherwise;
+    take(s, outer, otherwise);
+    s->events = other;
     s->outer_arm = arm;
     if (gg_node_is(next, "elif_clause")) {
         if (!select_chain(s, no, node, NULL, clause + 1, fallback, depth + 1)) return false;
     } else if (!ts_node_is_null(next) && !run_block(s, no, gg__field(next, "body"), none, fallback, depth)) {
         return false;
     }
-    gg__flush(s, otherwise);
-    s->events = outer;
+    gg__flush(s, other);
+    s->events = around;
     gg_str returned = GG_STR(GG__RETURNED);
     bool over = gg__arm_find(yes, returned) || gg__arm_find(no, returned);
-    s->taken.negated = test.negated;
+    take(s, outer, test);
     if (over && !fall_through(s, yes, fallback)) return false;
-    s->taken.negated = !test.negated;
+    take(s, outer, otherwise);
     if (over && !fall_through(s, no, fallback)) return false;
-    bool several = count_merges(s, arm, yes, no, depth) + gg__count_woven(then, otherwise) > 1;
-    if (!join(s, &test, several, then, otherwise)) return false;
+    bool several = count_merges(s, arm, yes, no, depth) + gg__count_woven(then, other) > 1;
+    if (!join(s, &test, several, then, other)) return false;
     for (size_t i = 0; i < yes->count; i++)
         if (!merge(s, arm, &test, node, yes, no, yes->items[i].name)) return false;
     for (size_t i = 0; i < no->count; i++)
         if (!gg__arm_find(yes, no->items[i].name) && !merge(s, arm, &test, node, yes, no, no->items[i].name))
             return false;
-    s->outer_arm = around;
+    s->outer_arm = outer_arm;
     return true;
 }
 

@@ -1,4 +1,5 @@
 /* The branch at a site as selections: its condition, what is behind it, and the text that replaces it.  See select.h. */
+#include "repair/grown.h"
 #include "repair/hindrance.h"
 #include "repair/select.h"
 
@@ -18,18 +19,11 @@ static bool only_continues(TSNode node) {
            ts_node_eq(gg__field(loop, "body"), block);
 }
 
-static bool is_evaluated_whole(TSNode node, void *data) {
-    (void)data;
-    static const char *const parts[] = {"boolean_operator", "conditional_expression", "lambda"};
-    for (size_t i = 0; i < GG_COUNT(parts); i++)
-        if (gg_node_is(node, parts[i])) return false;
-    return !gg__is_comprehension(node) && (!gg_node_is(node, "comparison_operator") || gg__child_count(node) == 2);
-}
-
 /* What is asked first is asked as before: only what is asked behind it must not fail. */
 static bool ask(gg__select *s, TSNode condition, gg__test *out) {
     if (gg__test_of(s, NULL, condition, out)) return true;
-    if (!gg__visit(condition, is_evaluated_whole, NULL)) return false;
+    if (gg__test_naming(s, condition, out)) return true;
+    if (!gg__is_evaluated_whole(condition)) return false;
     s->as_before = true;
     bool known = gg__test_of(s, NULL, condition, out);
     s->as_before = false;
@@ -57,6 +51,9 @@ static bool find_if(const gg_rule_input *in, TSNode *out) {
             if (gg_node_is(at, inside[i]) && !is_asked_whole(in->tree, at)) return false;
         if (!gg_node_is(at, "if_statement")) continue;
         *out = at;
+        if (!gg__covers(gg__field(at, "condition"), in->span) && !gg__covers(gg__field(at, "consequence"), in->span))
+            return gg__hinder(in, gg__field(at, "condition"),
+                              "is asked before this `elif`: only both together could become a selection");
         return gg__covers(gg__field(at, "condition"), in->span) && gg__alone_on_line(in->tree, at);
     }
     return false;
@@ -92,6 +89,7 @@ static bool look_behind(gg__select *s, plan *p, gg__arm *arm, TSNode condition) 
     if (!ask(s, condition, &p->test) && !gg__test_drawn(s, condition, &p->test)) return gg__untestable(s, condition);
     if (!gg__alone_on_line(s->in->tree, gg__last_of_arms(s, p->node))) return false;
     p->test.negated = !p->test.negated;
+    gg__learn_asked(s, arm, condition, gg__last_of_arms(s, p->node));
     return gg__select_if(s, arm, p->node, &p->test, none) && !returns(arm);
 }
 
@@ -104,6 +102,7 @@ static bool look(gg__select *s, plan *p, gg__arm *arm) {
     s->skips = only_continues(p->node);
     if (!s->skips && gg_node_is(after, "return_statement") && gg__child_count(after) == 1) p->fallback = after;
     s->finite = gg__asks_finiteness(s->in->tree, condition);
+    s->keeps_tests = s->divides_safely || gg__has_messages(s, s->skips ? gg__parent(p->node) : p->node);
     if (!gg__visit(gg__function(p->node), is_not_declared, NULL))
         return gg__hinder(s->in, gg__function(p->node), "has names that are global, or another function's");
     TSNode last = gg__last_of_arms(s, p->node);
@@ -118,6 +117,8 @@ static bool look(gg__select *s, plan *p, gg__arm *arm) {
     }
     if (p->flags.len && has_alternative(p->node, "elif_clause"))
         return gg__hinder(s->in, condition, "a part of it is not a tensor's, and an elif follows");
+    if (p->flags.len == 0)
+        gg__learn_asked(s, arm, condition, ts_node_is_null(p->fallback) ? gg__last_of_arms(s, p->node) : p->fallback);
     return gg__select_if(s, arm, p->node, &p->test, p->fallback);
 }
 
@@ -129,6 +130,7 @@ static bool write(gg__select *s, const gg__arm *arm, gg_str *out) {
     gg_buf_init(&text, GG_MAX_DOCUMENT_BYTES);
     for (size_t i = 0; known && i < arm->count; i++) {
         const gg__binding *b = &arm->items[i];
+        if (gg__is_asked(b->name)) continue;
         bool is_return = gg_str_is(b->name, GG__RETURNED);
         bool is_appended = gg__is_appended(b->name);
         if (over && is_appended) known = false; /* what is appended would have to be so in front of the return */
@@ -177,8 +179,28 @@ static gg_str under_flags(const gg__select *s, const plan *p, gg_str outer, gg_s
                            GG_STR_ARG(gg__text(s->in->tree, otherwise)));
 }
 
+/* Would a size that was one in the capture, and is another one, make what is selected one of other shapes? */
+static bool grows_apart(const gg_rule_input *in, const gg__select *first, TSNode node, gg_arena *arena) {
+    gg__grown grown;
+    bool apart = false;
+    for (size_t i = 0; !apart && gg__grow(in, node, i, arena, &grown); i++) {
+        gg__select s;
+        plan p;
+        gg__select_init(&s, &grown.in, node, arena);
+        s.divides_safely = first->divides_safely;
+        s.stores = first->stores;
+        s.says = first->says;
+        s.grown = true;
+        (void)look(&s, &p, gg_arena_calloc(arena, 1, sizeof(gg__arm)));
+        apart = s.apart;
+        gg__select_clear(&s);
+    }
+    return apart && !gg__hinder(in, node, "what is selected may have other sizes on the other way with other inputs");
+}
+
 /* The span that is replaced and its new text. */
-static bool build_with(const gg_rule_input *in, bool divides_safely, bool stores, gg_arena *arena, gg__branch *b) {
+static bool build_with(const gg_rule_input *in, bool divides_safely, bool stores, bool says, gg_arena *arena,
+                       gg__branch *b) {
     gg__select s;
     plan p;
     gg_str body = GG_STR_NULL;
@@ -187,6 +209,7 @@ static bool build_with(const gg_rule_input *in, bool divides_safely, bool stores
     gg__select_init(&s, in, gg__statement(start), arena);
     s.divides_safely = divides_safely;
     s.stores = stores;
+    s.says = says;
     bool done = gg__can_name(in->tree, start, "torch") && look(&s, &p, arm);
     gg_str outer = s.indent;
     if (done && p.flags.len) { /* once more, with the indentation of the if that stays */
@@ -195,11 +218,12 @@ static bool build_with(const gg_rule_input *in, bool divides_safely, bool stores
         gg__select_init(&s, in, p.node, arena);
         s.divides_safely = divides_safely;
         s.stores = stores;
+        s.says = says;
         s.indent = gg_arena_printf(arena, "%.*s%.*s", GG_STR_ARG(outer), GG_STR_ARG(unit));
         *arm = (gg__arm){0};
         done = look(&s, &p, arm);
     }
-    done = done && s.stored == stores && write(&s, arm, &body);
+    done = done && s.stored == stores && write(&s, arm, &body) && !grows_apart(in, &s, p.node, arena);
     if (done) {
         bool taken = returns(arm) && !ts_node_is_null(p.fallback) && (p.flags.len == 0 || p.either);
         b->node = p.node;
@@ -220,7 +244,9 @@ static bool build_with(const gg_rule_input *in, bool divides_safely, bool stores
 }
 
 /* Divisors are left as they are where nothing speaks against it. */
-bool gg__select_branch(const gg_rule_input *in, bool stores, gg_arena *arena, gg__branch *out) {
+bool gg__select_branch(const gg_rule_input *in, bool stores, bool says, gg_arena *arena, gg__branch *out) {
+    gg_rule_input quiet = *in; /* what hinders the second try hinders */
+    quiet.hindrance = NULL;
     *out = (gg__branch){.node = gg_node_at(in->tree, in->span)};
-    return build_with(in, false, stores, arena, out) || build_with(in, true, stores, arena, out);
+    return build_with(&quiet, false, stores, says, arena, out) || build_with(in, true, stores, says, arena, out);
 }

@@ -19,7 +19,8 @@ enum {
     MATRIX = 2048,               /* has two dimensions at least */
     DIMS = 4096,                 /* takes dim and keepdim */
     REDUCES = 8192,
-    FILLED = 16384, /* fails where there are no elements */
+    FILLED = 16384,  /* fails where there are no elements */
+    GUARDED = 32768, /* rough, but for an operand that an edit can give it where it is not wanted */
 };
 
 static const struct {
@@ -90,6 +91,7 @@ static gg__meta of_effect(effect e, unsigned flags, gg__meta x) {
 
 static gg__meta operation(gg__inference *s, const gg__call *call, size_t row) {
     unsigned flags = operations[row].flags;
+    if (s->divides_safely && (flags & GUARDED)) flags &= ~(unsigned)ROUGH;
     uint32_t count = gg__child_count(call->arguments) - call->from;
     if (!(flags & (unsigned)call->form) || call->x.sort != GG__TENSOR) return gg__unknown;
     gg__meta x = of_effect(operations[row].effect, flags, call->x);
@@ -135,19 +137,75 @@ static gg__meta kept(gg__inference *s, gg__meta x, TSNode along, TSNode other, b
     return x;
 }
 
+static bool is_false(TSNode node, gg__meta number) {
+    return gg_node_is(node, "false") || (gg__is_number(number) && number.constant && number.value == 0);
+}
+
+/* std and var: dim, keepdim, unbiased, correction.  Of one element they are no number, and so is the gradient: there have to be more whatever the size of the
+ * first dimension. */
+static gg__meta deviation(gg__inference *s, gg__meta x, const TSNode *given) {
+    TSNode dims = given[0], keepdim = given[1], corrected = ts_node_is_null(given[2]) ? given[3] : given[2];
+    bool whole = ts_node_is_null(corrected), plain = !whole && is_false(corrected, gg__infer_node(s, corrected));
+    bool twice = !ts_node_is_null(given[2]) && !ts_node_is_null(given[3]);
+    if (twice || (!whole && !plain) || (ts_node_is_null(dims) && !ts_node_is_null(keepdim))) return gg__unknown;
+    gg__meta later = x, out = gg__reduced(s, x, dims, keepdim);
+    if (out.sort == GG__UNKNOWN || x.rank < 1) return gg__unknown;
+    later.shape[0] = 1;
+    int64_t all = gg__elements(later), left = gg__elements(gg__reduced(s, later, dims, keepdim));
+    out.smooth = x.smooth && (plain || (left > 0 && all / left > 1));
+    return out;
+}
+
+/* F.normalize: by a norm that is kept from zero; in half precision what keeps it so is zero. */
+static gg__meta normalized(gg__inference *s, gg__meta x, TSNode p, TSNode dim) {
+    gg__meta power = gg__infer_node(s, p), along = gg__infer_node(s, dim);
+    int32_t at;
+    if (ts_node_is_null(dim)) along = gg__constant(GG__SCALAR_INT, 1);
+    bool plain = ts_node_is_null(p) || (gg__is_number(power) && power.constant && power.value == 2);
+    if (!plain || gg__is_half(x.dtype) || x.rank < 1 || !gg__dim(along, x.rank, &at)) return gg__unknown;
+    if (x.layout.len) x.layout = GG_STR("?");
+    if (x.vague) x.vague = GG__VAGUE;
+    return x;
+}
+
+/* Norms: the power, dim, keepdim. */
+static gg__meta normed(gg__inference *s, gg__meta x, const TSNode *given, bool vector) {
+    gg__meta p = gg__infer_node(s, given[0]);
+    bool usual = ts_node_is_null(given[0]) || (p.constant && (p.value == 1 || p.value == 2));
+    if ((!ts_node_is_null(given[0]) && !gg__is_number(p)) || (ts_node_is_null(given[1]) && !vector) ||
+        (vector && gg__is_half(x.dtype)))
+        return gg__unknown;
+    x.smooth = x.smooth && usual; /* where it is zero, its gradient is */
+    return gg__reduced(s, x, given[1], given[2]);
+}
+
+/* Places: dim, keepdim. */
+static gg__meta placed(gg__inference *s, gg__meta x, const TSNode *given) {
+    x = gg__as_dtype(x, GG_STR("torch.int64"), GG__CERTAIN);
+    x.smooth = x.linear = true;
+    return gg__reduced(s, x, given[0], given[1]);
+}
+
 /* softmax, norm(dim=…) and what else goes along a dimension. */
 static gg__meta along(gg__inference *s, const gg__call *call, bool *known) {
-    enum { DEVIATION, NORM, SOFT, RUNNING, ARG, LOGSUM, ORDER };
+    enum { DEVIATION, NORM, UNIT, SOFT, RUNNING, ARG, LOGSUM, ORDER };
     static const struct {
         const char *name;
         int kind;
         const char *const names[4];
     } rows[] = {
-        {"std", DEVIATION, {"dim", "*keepdim"}},   {"var", DEVIATION, {"dim", "*keepdim"}},
-        {"norm", NORM, {"p", "dim", "keepdim"}},   {"softmax", SOFT, {"dim", "*dtype"}},
-        {"log_softmax", SOFT, {"dim", "*dtype"}},  {"cumsum", RUNNING, {"dim"}},
-        {"argmax", ARG, {"dim", "keepdim"}},       {"argmin", ARG, {"dim", "keepdim"}},
-        {"logsumexp", LOGSUM, {"dim", "keepdim"}}, {"cumprod", RUNNING, {"dim"}},
+        {"std", DEVIATION, {"dim", "*keepdim", "*unbiased", "*correction"}},
+        {"var", DEVIATION, {"dim", "*keepdim", "*unbiased", "*correction"}},
+        {"norm", NORM, {"p", "dim", "keepdim"}},
+        {"vector_norm", NORM, {"ord", "dim", "keepdim"}},
+        {"normalize", UNIT, {"p", "dim"}},
+        {"softmax", SOFT, {"dim", "*dtype"}},
+        {"log_softmax", SOFT, {"dim", "*dtype"}},
+        {"cumsum", RUNNING, {"dim"}},
+        {"argmax", ARG, {"dim", "keepdim"}},
+        {"argmin", ARG, {"dim", "keepdim"}},
+        {"logsumexp", LOGSUM, {"dim", "keepdim"}},
+        {"cumprod", RUNNING, {"dim"}},
         {"argsort", ORDER, {"dim", "descending"}},
     };
     TSNode given[4];
@@ -158,10 +216,14 @@ static gg__meta along(gg__inference *s, const gg__call *call, bool *known) {
         while (count < 4 && rows[i].names[count]) count++;
         bool soft = rows[i].kind == SOFT, running = rows[i].kind == RUNNING, order = rows[i].kind == ORDER;
         bool whole = running || order || rows[i].kind == ARG, truth = gg__is_bool(x.dtype);
-        *known = gg__child_count(call->arguments) > call->from || order || rows[i].kind == ARG;
+        bool deviates = rows[i].kind == DEVIATION, vector = gg_str_is(call->name, "vector_norm");
+        bool unit = rows[i].kind == UNIT;
+        *known =
+            gg__child_count(call->arguments) > call->from || order || rows[i].kind == ARG || deviates || unit || vector;
         if (!*known || x.sort != GG__TENSOR || !gg__bind_arguments(s, call, rows[i].names, count, given))
             return gg__unknown;
-        if (call->form == GG__FUNCTIONAL && !soft) return gg__unknown;
+        if ((call->form == GG__FUNCTIONAL ? !soft && !unit : unit) || (vector && call->form != GG__TORCH))
+            return gg__unknown;
         bool floating = gg__is_floating(x.dtype);
         if (!floating && !(whole && gg__is_integer(x.dtype)) && !(running && truth)) return gg__unknown;
         if (gg__elements(x) < 1) return gg__unknown;
@@ -172,23 +234,12 @@ static gg__meta along(gg__inference *s, const gg__call *call, bool *known) {
         x.fresh = true;
         x.linear = x.linear && running && !(product && floating);
         x.smooth = x.smooth && !(product && floating);
-        if (rows[i].kind == DEVIATION || rows[i].kind == NORM) {
-            bool norm = rows[i].kind == NORM;
-            TSNode p = norm ? given[0] : (TSNode){0}, dims = norm ? given[1] : given[0];
-            if ((!ts_node_is_null(p) && !gg__is_number(gg__infer_node(s, p))) || ts_node_is_null(dims))
-                return gg__unknown;
-            gg__meta degree = norm && !ts_node_is_null(p) ? gg__infer_node(s, p) : gg__constant(GG__SCALAR_INT, 2);
-            x.smooth = x.smooth && norm && degree.constant && degree.value == 2; /* zero at zero, in torch */
-            return gg__reduced(s, x, dims, norm ? given[2] : given[1]);
-        }
-        if (rows[i].kind == ARG || rows[i].kind == LOGSUM) {
-            if (rows[i].kind == ARG) {
-                x = gg__as_dtype(x, GG_STR("torch.int64"), GG__CERTAIN);
-                x.smooth = x.linear = true;
-            }
-            if (rows[i].kind == LOGSUM && ts_node_is_null(given[0])) return gg__unknown;
-            return gg__reduced(s, x, given[0], given[1]);
-        }
+        if (deviates) return deviation(s, x, given);
+        if (unit) return normalized(s, x, given[0], given[1]);
+        if (rows[i].kind == NORM) return normed(s, x, given, vector);
+        if (rows[i].kind == ARG) return placed(s, x, given);
+        if (rows[i].kind == LOGSUM && ts_node_is_null(given[0])) return gg__unknown;
+        if (rows[i].kind == LOGSUM) return gg__reduced(s, x, given[0], given[1]);
         return kept(s, x, given[0], soft ? given[1] : (TSNode){0}, running);
     }
     return gg__unknown;
@@ -207,6 +258,9 @@ gg__call gg__read_call(gg__inference *s, TSNode node) {
         call.form = GG__TORCH;
     else if (is_name(object) && gg_str_equal(text, gg__module_alias(s->in->tree, node, "torch.nn.functional")))
         call.form = GG__FUNCTIONAL;
+    else if (gg__refers_to(s->in->tree, function, "torch.linalg.vector_norm") ||
+             gg__refers_to(s->in->tree, function, "torch.linalg.det"))
+        call.form = GG__TORCH;
     call.from = call.form == GG__METHOD ? 0 : 1;
     if (s->in_place && call.form == GG__METHOD && gg_str_ends_with(call.name, GG_STR("_"))) call.name.len--;
     return call;
@@ -244,11 +298,24 @@ gg__meta gg__infer_call(gg__inference *s, TSNode node) {
     return gg__unknown;
 }
 
+TSNode gg__guardable(gg__inference *s, TSNode node, const char **fill) {
+    if (!gg_node_is(node, "call") || !gg_node_is(gg__field(node, "function"), "attribute")) return (TSNode){0};
+    gg__call call = gg__read_call(s, node);
+    *fill = gg_str_is(call.name, "acos") || gg_str_is(call.name, "asin") ? "0" : "1";
+    for (size_t i = 0; i < GG_COUNT(operations); i++) {
+        unsigned flags = operations[i].flags;
+        if (!(flags & GUARDED) || !(flags & (unsigned)call.form) || !gg_str_is(call.name, operations[i].name)) continue;
+        bool method = call.form == GG__METHOD;
+        return method ? gg__field(gg__field(node, "function"), "object") : gg__child(call.arguments, 0);
+    }
+    return (TSNode){0};
+}
+
 bool gg__is_operation(const gg_rule_input *in, TSNode node) {
     TSNode function = gg__field(node, "function");
     gg_str name =
         gg_node_is(function, "attribute") ? gg__text(in->tree, gg__field(function, "attribute")) : GG_STR_NULL;
     for (size_t i = 0; i < GG_COUNT(operations); i++)
         if (gg_str_is(name, operations[i].name)) return !(operations[i].flags & ALIAS);
-    return false;
+    return gg_str_is(name, "std") || gg_str_is(name, "var"); /* along() */
 }

@@ -148,6 +148,9 @@ bool gg__counts_through(const gg_tree *tree, TSNode index, TSNode x, int32_t dim
     index = counter_in(tree, index, &less);
     if (!gg_node_is(index, "identifier") || !gg_node_is(x, "identifier")) return false;
     TSNode loop = loop_of(tree, index), iterable = gg__field(loop, "right"), function = gg__function(loop);
+    if (gg__names_builtin(tree, gg__field(iterable, "function"), "reversed") &&
+        gg__child_count(gg__field(iterable, "arguments")) == 1)
+        iterable = gg__child(gg__field(iterable, "arguments"), 0);
     TSNode size = end_of(tree, iterable, &start);
     if (less > start || ts_node_is_null(size) || !gg_node_is(function, "function_definition") ||
         !gg_node_is(iterable, "call") || !gg__names_builtin(tree, gg__field(iterable, "function"), "range"))

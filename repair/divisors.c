@@ -1,16 +1,28 @@
-/* Divisors in arms that are not taken.  See select.h. */
+/* Divisors, and operands of roots and logarithms, in arms that are not taken.  See select.h. */
 #include "repair/alias.h"
+#include "repair/hindrance.h"
+#include "repair/infer.h"
 #include "repair/scalar.h"
 #include "repair/select.h"
 
 enum { MAX_BACK = 16 };
 
-TSNode gg__divisor(const gg__select *s, const gg__arm *arm, TSNode node) {
-    TSNode none = {0}, right = gg__field(node, "right");
-    if (!gg_node_is(node, "binary_operator") || !gg_str_is(gg__text(s->in->tree, gg__field(node, "operator")), "/"))
-        return none;
+TSNode gg__guarded(const gg__select *s, const gg__arm *arm, TSNode node, const char **fill) {
+    TSNode none = {0}, left = gg__field(node, "left"), right = gg__field(node, "right");
+    gg__inference look = {.in = s->in};
+    *fill = "1";
+    if (!gg_node_is(node, "binary_operator")) {
+        TSNode operand = gg__guardable(&look, node, fill);
+        return gg__infer_in(s, arm, operand).sort == GG__TENSOR ? operand : none;
+    }
+    gg_str op = gg__text(s->in->tree, gg__field(node, "operator"));
+    if (gg_str_is(op, "**")) {
+        gg__meta base = gg__infer_in(s, arm, left), exponent = gg__infer_in(s, arm, right);
+        bool rough = gg__has_root(base, exponent) && exponent.value != 0 && exponent.value < 1;
+        return rough ? left : none;
+    }
     gg__meta m = gg__infer_in(s, arm, right);
-    return m.sort == GG__TENSOR && !gg_str_is(m.dtype, "torch.bool") ? right : none;
+    return gg_str_is(op, "/") && m.sort == GG__TENSOR && !gg_str_is(m.dtype, "torch.bool") ? right : none;
 }
 
 typedef struct origin {
@@ -27,9 +39,14 @@ static bool is_given(const gg_tree *tree, TSNode node, gg_str name) {
     if (!gg_node_is(function, "function_definition")) return false;
     for (TSNode at = node; !ts_node_is_null(at) && !ts_node_eq(at, body); at = gg__parent(at)) {
         if (gg_node_is(at, "for_statement") || gg_node_is(at, "while_statement")) return !gg__binds(tree, body, name);
-        for (TSNode before = ts_node_prev_named_sibling(at); !ts_node_is_null(before);
-             before = ts_node_prev_named_sibling(before))
-            if (gg__binds(tree, before, name)) return false;
+        bool value = gg_node_is(gg__parent(at), "assignment") || gg_node_is(gg__parent(at), "augmented_assignment");
+        for (TSNode before = ts_node_prev_named_sibling(at); !value && !ts_node_is_null(before);
+             before = ts_node_prev_named_sibling(before)) {
+            bool other = gg_node_is(gg__parent(before), "if_statement") &&
+                         !ts_node_eq(before, gg__field(gg__parent(before), "condition"));
+            TSNode done = other ? gg__field(before, "condition") : before; /* other arms have not run */
+            if (!ts_node_is_null(done) && gg__binds(tree, done, name)) return false;
+        }
     }
     return true;
 }
@@ -53,10 +70,16 @@ static bool is_smooth_name(TSNode node, void *data) {
     const gg_tree *tree = o->s->in->tree;
     if (!gg_node_is(node, "identifier") || gg__is_member_name(node)) return true;
     gg_str name = gg__text(tree, node);
-    if (!gg__is_local(tree, node, name)) return true;
+    if (!gg__is_local(tree, node, name) || gg__is_counter(tree, node)) return true;
     TSNode value = gg__value_at(tree, node, name);
     if (!ts_node_is_null(value)) return is_smooth(o, value);
     return is_given(tree, node, name);
+}
+
+bool gg__is_made_smoothly(const gg__select *s, const gg__arm *arm, TSNode node) {
+    origin o = {s, arm, 0};
+    if (is_smooth(&o, node)) return true;
+    return gg__hinder(s->in, node, "where it is not wanted, the gradient of what it is made of may be infinite or NaN");
 }
 
 typedef struct search {
@@ -66,9 +89,9 @@ typedef struct search {
 
 static bool has_smooth_divisor(TSNode node, void *data) {
     const search *in = data;
-    TSNode divisor = gg__divisor(in->s, in->arm, node);
-    origin o = {in->s, in->arm, 0};
-    return ts_node_is_null(divisor) || is_smooth(&o, divisor);
+    const char *fill;
+    TSNode operand = gg__guarded(in->s, in->arm, node, &fill);
+    return ts_node_is_null(operand) || gg__is_made_smoothly(in->s, in->arm, operand);
 }
 
 bool gg__divisors_are_smooth(const gg__select *s, const gg__arm *arm, TSNode node) {

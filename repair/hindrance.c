@@ -42,10 +42,24 @@ static const char *in_words(gg__meta m, char out[MAX_META]) {
     return out;
 }
 
+/* … of two that have the same dtype and sizes in the capture. */
+static const char *difference(gg__meta a, gg__meta b) {
+    bool known = a.sort == GG__TENSOR && b.sort == GG__TENSOR;
+    bool defaulted = a.vague == GG__DEFAULT || b.vague == GG__DEFAULT;
+    if (known && (a.vague != b.vague || a.vague == GG__VAGUE))
+        return defaulted ? "`%.*s` has torch's default dtype on one way, which may be another: name the dtype"
+                         : "`%.*s` has a dtype that depends on autocast or on torch's default dtype";
+    if (known && a.device.len && b.device.len && !gg_str_equal(a.device, b.device))
+        return "`%.*s` is on another device on the other way";
+    if (known && (!gg_str_equal(a.layout, b.layout) || gg_str_is(a.layout, "?")))
+        return "`%.*s` may have other strides on the other way";
+    return known ? "`%.*s` has sizes that are not known" : "`%.*s` is not known on both ways";
+}
+
 bool gg__hinder_unlike(const gg_rule_input *in, TSNode node, gg_str name, gg__meta a, gg__meta b) {
     char one[MAX_META], other[MAX_META];
     const char *left = in_words(a, one), *right = in_words(b, other);
-    if (strcmp(left, right) == 0) return gg__hinder(in, node, "`%.*s` is not alike on both ways", GG_STR_ARG(name));
+    if (strcmp(left, right) == 0) return gg__hinder(in, node, difference(a, b), GG_STR_ARG(name));
     return gg__hinder(in, node, "`%.*s` is %s on one way, %s on the other", GG_STR_ARG(name), left, right);
 }
 

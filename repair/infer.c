@@ -6,6 +6,8 @@
 #include "repair/infer.h"
 #include "repair/alias.h"
 
+#include <math.h>
+
 enum { MAX_DEPTH = 100 };
 
 const gg__meta gg__unknown = {.sort = GG__UNKNOWN};
@@ -196,8 +198,8 @@ static gg__meta infer(gg__inference *s, TSNode node) {
         bool power = s->loose && gg_str_is(op, "**") && b.sort == GG__SCALAR_INT && b.constant && b.value >= 0;
         if (power && a.sort == GG__SCALAR_FLOAT && out.sort == GG__UNKNOWN) /* it may be too large */
             return gg__any_number(a.sort);
-        if (s->divides_safely && gg_str_is(op, "/") && out.sort == GG__TENSOR && b.sort == GG__TENSOR)
-            out.smooth = a.smooth && b.smooth;
+        bool guarded = (gg_str_is(op, "/") && b.sort == GG__TENSOR) || (gg_str_is(op, "**") && gg__has_root(a, b));
+        if (s->divides_safely && guarded && out.sort == GG__TENSOR) out.smooth = a.smooth && b.smooth;
         return out;
     }
     if (gg_node_is(node, "comparison_operator")) return comparison(s, node);
@@ -207,10 +209,19 @@ static gg__meta infer(gg__inference *s, TSNode node) {
         if (fact.sort == GG__UNKNOWN) fact = gg__one_of_two(s, node);
         return fact.sort != GG__UNKNOWN ? fact : gg__subscript(s, node);
     }
+    if (s->names && gg_node_is(node, "named_expression")) {
+        gg__meta value = gg__infer_node(s, gg__field(node, "value"));
+        value.fresh = false;
+        return value;
+    }
     if (gg_node_is(node, "unary_operator")) return unary(s, node);
     if (gg_node_is(node, "not_operator")) return boolean(s, node, "argument", NULL);
     if (gg_node_is(node, "boolean_operator")) return boolean(s, node, "left", "right");
     return gg__literal(s->in->tree, node);
+}
+
+bool gg__has_root(gg__meta a, gg__meta b) {
+    return a.sort == GG__TENSOR && gg__is_floating(a.dtype) && gg__is_number(b) && b.constant && isfinite(b.value);
 }
 
 gg__meta gg__infer_node(gg__inference *s, TSNode node) {
@@ -228,6 +239,11 @@ gg__meta gg__infer(const gg_rule_input *in, TSNode node) {
 
 gg__meta gg__infer_loosely(const gg_rule_input *in, TSNode node) {
     gg__inference s = {.in = in, .loose = true};
+    return gg__infer_node(&s, node);
+}
+
+gg__meta gg__infer_naming(const gg_rule_input *in, TSNode node) {
+    gg__inference s = {.in = in, .loose = true, .names = true};
     return gg__infer_node(&s, node);
 }
 

@@ -9,6 +9,7 @@ typedef struct gg__inference {
     uint32_t depth;      /* of the expression: what is nested deeper than a limit is unknown */
     bool divides_safely; /* divisors are other than zero where the quotient is not wanted */
     bool loose;          /* see gg__infer_loosely */
+    bool names;          /* … where a part of it is named: `(n := t.sum()) > 0` */
     bool draws;          /* see gg__infer_drawn */
     bool in_place;       /* see gg__infer_in_place */
 } gg__inference;
@@ -19,11 +20,13 @@ gg__meta gg__infer_node(gg__inference *s, TSNode node);
 gg__meta gg__infer_dividing(const gg_rule_input *in, TSNode node); /* gg__infer where the edit sees to divisors */
 /* … where operations may fail, since the edit leaves them as they are: only what they give is asked.  Sizes may be GG__FITTING. */
 gg__meta gg__infer_loosely(const gg_rule_input *in, TSNode node);
+gg__meta gg__infer_naming(const gg_rule_input *in, TSNode node);
 /* … where random numbers may be drawn, since the edit evaluates it as often as before. */
 gg__meta gg__infer_drawn(const gg_rule_input *in, TSNode node);
 /* What a chain of methods in place would give as a new tensor: `x.mul_(2).add_(1)` as x.mul(2).add(1). */
 gg__meta gg__infer_in_place(const gg_rule_input *in, TSNode node);
-enum { GG__FITTING = -2 }; /* a size that nobody knows, and that fits what it meets */
+enum { GG__FITTING = -2 };                           /* a size that nobody knows, and that fits what it meets */
+bool gg__has_root(gg__meta base, gg__meta exponent); /* `x ** 0.5`: of one, the gradient is finite */
 gg__meta gg__any_number(gg__sort sort);
 gg__meta gg__seen(gg__sort sort, double value);     /* a number of this value when the capture was made */
 gg__meta gg__constant(gg__sort sort, double value); /* … and whenever */
@@ -110,6 +113,9 @@ gg__call gg__read_call(gg__inference *s, TSNode node);
 void gg__read_operand(gg__inference *s, gg__call *call);
 /* Binds arguments to names, which are in the order of their positions; false when one has no place. */
 bool gg__bind_arguments(gg__inference *s, const gg__call *call, const char *const *names, uint32_t count, TSNode *out);
+
+/* The operand of a root, a logarithm and their like, and a number whose gradient is finite there; null when the node is none. */
+TSNode gg__guardable(gg__inference *s, TSNode node, const char **fill);
 
 /* ---- extremes.c: what gives values and their places at once --------------------------------------------------------------- */
 /* `x.max(dim=1).values`, `x.topk(2)[0]`, of the attribute or subscript; unknown when it is none. */

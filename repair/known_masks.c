@@ -84,12 +84,48 @@ static bool defaults_to_none(const gg__known_mask *s, TSNode statement) {
     return false;
 }
 
+/* `mask is None`, `mask is not None` */
+static bool asks_for_none(const gg__known_mask *s, TSNode condition, const char *op) {
+    condition = gg__strip_parentheses(condition);
+    return gg_node_is(condition, "comparison_operator") && ts_node_child_count(condition) == 3 &&
+           gg__is_known_mask(s, ts_node_child(condition, 0)) && gg_node_is(ts_node_child(condition, 2), "none") &&
+           gg_str_is(gg__text(s->in->tree, ts_node_child(condition, 1)), op);
+}
+
+static bool leaves(TSNode block) {
+    TSNode last = gg__child(block, gg__child_count(block) - 1);
+    return gg__child_count(block) && (gg_node_is(last, "return_statement") || gg_node_is(last, "raise_statement"));
+}
+
+/* Somebody asked for None before, and went another way then. */
+static bool is_handled_above(const gg__known_mask *s, TSNode statement) {
+    const gg_tree *tree = s->in->tree;
+    for (TSNode at = statement; !ts_node_is_null(at) && !gg_node_is(at, "function_definition");) {
+        for (TSNode before = ts_node_prev_named_sibling(at); !ts_node_is_null(before);
+             before = ts_node_prev_named_sibling(before)) {
+            if (gg__binds(tree, before, s->text)) return false;
+            bool asks = gg_node_is(before, "if_statement") && asks_for_none(s, gg__field(before, "condition"), "is");
+            if (asks && leaves(gg__field(before, "consequence"))) return true;
+        }
+        TSNode block = gg__parent(at), around = gg__parent(block);
+        bool other = gg_node_is(around, "elif_clause") || gg_node_is(around, "else_clause");
+        TSNode whole = other ? gg__parent(around) : around;
+        if (gg_node_is(whole, "function_definition")) return false;
+        if (!gg_node_is(whole, "if_statement")) return false;
+        if (!other && asks_for_none(s, gg__field(whole, "condition"), "is not")) return true;
+        if (other && asks_for_none(s, gg__field(whole, "condition"), "is")) return true;
+        at = whole;
+    }
+    return false;
+}
+
 /* Asking None would have been an error: the name certainly holds a tensor, as far as the function tells. */
 bool gg__mask_is_never_none(const gg__known_mask *s, TSNode statement) {
     TSNode function = gg__function(statement), parameters = gg__field(function, "parameters");
     TSNode value = gg__value_at(s->in->tree, statement, s->text);
     if (!ts_node_is_null(value)) return gg__infer(s->in, value).sort == GG__TENSOR;
-    return gg__binds(s->in->tree, parameters, s->text) && !defaults_to_none(s, statement);
+    return gg__binds(s->in->tree, parameters, s->text) &&
+           (!defaults_to_none(s, statement) || is_handled_above(s, statement));
 }
 
 /* ---- what is made of the mask -------------------------------------------------------------------------------------------- */

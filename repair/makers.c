@@ -160,14 +160,71 @@ static gg__meta call_drawn(gg__inference *s, const gg__call *call) {
     return known && out.sort == GG__TENSOR && fill(&out, &sizes) ? out : gg__unknown;
 }
 
-/* torch.tensor(0.5) */
+/* The numbers of `[[1, 2.5], [0, n]]`: how many in each dimension, and one of the widest sort; false when they are none, or the dtype does not hold one
+ * (an empty dtype: it is not asked). */
+static bool numbers_of(gg__inference *s, TSNode node, gg_str held, int32_t depth, gg__sizes *sizes, gg__meta *widest) {
+    bool display = gg_node_is(node, "list") || gg_node_is(node, "tuple");
+    if (!display) {
+        gg__meta number = gg__infer_node(s, node);
+        if (!gg__is_number(number) || depth != sizes->rank || (held.len && !gg__holds(held, number))) return false;
+        static const int widths[] = {[GG__SCALAR_BOOL] = 1, [GG__SCALAR_INT] = 2, [GG__SCALAR_FLOAT] = 3};
+        if (widest->sort == GG__UNKNOWN || widths[number.sort] > widths[widest->sort]) *widest = number;
+        return true;
+    }
+    uint32_t count = gg__child_count(node);
+    if (count == 0 || depth >= GG__MAX_RANK) return false;
+    if (depth == sizes->rank && widest->sort == GG__UNKNOWN) sizes->items[sizes->rank++] = count;
+    if (depth >= sizes->rank || sizes->items[depth] != count) return false;
+    for (uint32_t i = 0; i < count; i++)
+        if (!numbers_of(s, gg__child(node, i), held, depth + 1, sizes, widest)) return false;
+    return true;
+}
+
+/* torch.tensor(0.5), torch.tensor([1., 2.]) */
 static gg__meta call_tensor(gg__inference *s, const gg__call *call) {
-    gg__meta number = gg__infer_node(s, gg__child(call->arguments, 0));
+    TSNode data = gg__strip_parentheses(gg__child(call->arguments, 0));
+    gg__sizes sizes = {0}, again = {0};
+    gg__meta widest = gg__unknown, other = gg__unknown;
     for (uint32_t i = 1; i < gg__child_count(call->arguments); i++)
         if (!gg_node_is(gg__child(call->arguments, i), "keyword_argument")) return gg__unknown;
-    if (!gg__is_number(number)) return gg__unknown;
-    gg__meta out = with_options(s, call, of_number(number));
-    return out.sort == GG__TENSOR && (out.vague == GG__DEFAULT || gg__holds(out.dtype, number)) ? out : gg__unknown;
+    if (!numbers_of(s, data, GG_STR_NULL, 0, &sizes, &widest)) return gg__unknown;
+    gg__meta out = with_options(s, call, of_number(widest));
+    if (out.sort != GG__TENSOR) return gg__unknown;
+    bool any = out.vague == GG__DEFAULT || gg__is_floating(out.dtype); /* what is too large is infinite */
+    gg_str held = any ? GG_STR_NULL : out.dtype;
+    return numbers_of(s, data, held, 0, &again, &other) ? gg__with_sizes(out, &sizes) : gg__unknown;
+}
+
+/* torch.eye(3), torch.eye(n, m) */
+static gg__meta call_eye(gg__inference *s, const gg__call *call) {
+    gg__sizes sizes = {0};
+    for (uint32_t i = 0; i < gg__child_count(call->arguments); i++) {
+        TSNode argument = gg__child(call->arguments, i);
+        if (gg_node_is(argument, "keyword_argument") || gg_node_is(argument, "comment")) continue;
+        gg__meta n = gg__infer_node(s, argument);
+        if (n.sort != GG__SCALAR_INT || !n.natural || !n.seen || sizes.rank == 2) return gg__unknown;
+        sizes.items[sizes.rank++] = (int64_t)n.value;
+    }
+    if (sizes.rank == 0) return gg__unknown;
+    if (sizes.rank == 1) sizes.items[sizes.rank++] = sizes.items[0];
+    gg__meta out = with_options(s, call, fresh(GG_STR("torch.float32"), GG__DEFAULT));
+    return out.sort == GG__TENSOR ? gg__with_sizes(out, &sizes) : gg__unknown;
+}
+
+/* x.det(): of square matrices; in half precision there is none. */
+static gg__meta call_det(gg__inference *s, const gg__call *call) {
+    bool method = call->form == GG__METHOD;
+    TSNode object = gg__field(gg__field(call->node, "function"), "object");
+    gg__meta x = gg__infer_node(s, method ? object : gg__child(call->arguments, 0));
+    if (gg__child_count(call->arguments) != (method ? 0U : 1U) || x.sort != GG__TENSOR || x.vague ||
+        !gg__is_floating(x.dtype) || gg__is_half(x.dtype) || x.rank < 2 || x.shape[x.rank - 1] < 1 ||
+        x.shape[x.rank - 1] != x.shape[x.rank - 2])
+        return gg__unknown;
+    x.rank -= 2;
+    x.smooth = x.linear = false;
+    x.fresh = true;
+    if (x.layout.len) x.layout = x.rank ? GG_STR("?") : GG_STR("");
+    return x;
 }
 
 /* ---- from several ---------------------------------------------------------------------------------------------------------- */
@@ -278,6 +335,8 @@ gg__meta gg__made(gg__inference *s, const gg__call *call, bool *known) {
     } rows[] = {
         {"arange", GG__TORCH, call_arange},
         {"tensor", GG__TORCH, call_tensor},
+        {"eye", GG__TORCH, call_eye},
+        {"det", GG__TORCH | GG__METHOD, call_det},
         {"rand", GG__TORCH, call_drawn},
         {"randn", GG__TORCH, call_drawn},
         {"randint", GG__TORCH, call_drawn},

@@ -29,11 +29,24 @@ static bool find(const gg_rule_input *in, gg__extraction *out) {
     return out->scalar.sort != GG__UNKNOWN;
 }
 
+/* `torch.allclose(…)`, `np.random.choice(…)`: what they are asked of is no value. */
+static bool is_module(const gg_tree *tree, TSNode node) {
+    static const char *const modules[] = {"torch", "numpy", "math", "random", "torch.nn.functional"};
+    while (gg_node_is(node, "attribute")) node = gg__field(node, "object");
+    for (size_t i = 0; i < GG_COUNT(modules); i++)
+        if (gg_node_is(node, "identifier") &&
+            gg_str_equal(gg__text(tree, node), gg__module_alias(tree, node, modules[i])))
+            return true;
+    return false;
+}
+
 /* Says why the call at the site is no number that a tensor could stand for. */
 static bool refuse(const gg_rule_input *in, const gg__extraction *e) {
     if (ts_node_is_null(e->value)) return false;
     if (e->meta.sort != GG__TENSOR)
-        return gg__hinder(in, e->value, "not known to be a tensor, or not proven to be harmless");
+        return is_module(in->tree, e->value)
+                   ? false
+                   : gg__hinder(in, e->value, "not known to be a tensor, or not proven to be harmless");
     if (!e->lists && e->meta.rank != 0) return gg__hinder(in, e->value, "has %d dimensions", (int)e->meta.rank);
     if (gg__is_floating(e->meta.dtype) && e->scalar.sort == GG__SCALAR_INT)
         return gg__hinder(in, e->call, "raises where the value is not finite, as a tensor would not");

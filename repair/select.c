@@ -1,6 +1,7 @@
 /* What arms and conditions of a branch are, under the names they have after the edit.  See select.h. */
 #include "repair/select.h"
 #include "repair/alias.h"
+#include "repair/grown.h"
 #include "repair/infer.h"
 
 void gg__select_init(gg__select *s, const gg_rule_input *in, TSNode statement, gg_arena *arena) {
@@ -84,6 +85,7 @@ static gg_fact as_fact(const gg__binding *b) {
 gg__meta gg__infer_in(const gg__select *s, const gg__arm *arm, TSNode node) {
     const gg_break *record = s->in->site->first;
     gg__meta (*infer)(const gg_rule_input *, TSNode) = s->in_place         ? gg__infer_in_place
+                                                       : s->names          ? gg__infer_naming
                                                        : s->as_before      ? gg__infer_loosely
                                                        : s->divides_safely ? gg__infer_dividing
                                                                            : gg__infer;
@@ -154,19 +156,32 @@ static void put(writing *w, uint32_t start, uint32_t end, gg_str text) {
     }
 }
 
-static void put_divisor(writing *w, TSNode divisor) {
-    TSNode inner = gg__strip_parentheses(divisor);
+/* … in front of them: what is inside ends first. */
+static void put_end(writing *w, uint32_t start, uint32_t end, gg_str text) {
+    piece one = {{start, end}, text};
+    gg_list_push(&w->pieces, one);
+    for (size_t i = w->pieces.len; --i > 0 && w->pieces.items[i - 1].span.start >= start;) {
+        w->pieces.items[i] = w->pieces.items[i - 1];
+        w->pieces.items[i - 1] = one;
+    }
+}
+
+static void put_guard(writing *w, TSNode operand, const char *fill) {
+    TSNode inner = gg__strip_parentheses(operand);
     gg__select *s = w->s;
-    gg_str head = gg_arena_printf(s->arena, "%.*s.where(%.*s, %s", GG_STR_ARG(s->torch), GG_STR_ARG(s->taken.text),
-                                  s->taken.negated ? "1, " : "");
-    put(w, ts_node_start_byte(divisor), ts_node_start_byte(inner), head);
-    put(w, ts_node_end_byte(inner), ts_node_end_byte(divisor), s->taken.negated ? GG_STR(")") : GG_STR(", 1)"));
+    bool negated = s->taken.negated;
+    gg_str head = gg_arena_printf(s->arena, "%.*s.where(%.*s, %s%s", GG_STR_ARG(s->torch), GG_STR_ARG(s->taken.text),
+                                  negated ? fill : "", negated ? ", " : "");
+    gg_str tail = gg_arena_printf(s->arena, "%s%s)", negated ? "" : ", ", negated ? "" : fill);
+    put(w, ts_node_start_byte(operand), ts_node_start_byte(inner), head);
+    put_end(w, ts_node_end_byte(inner), ts_node_end_byte(operand), tail);
 }
 
 static bool write_part(TSNode node, void *data) {
     writing *w = data;
-    TSNode divisor = w->s->divides_safely ? gg__divisor(w->s, w->arm, node) : (TSNode){0};
-    if (!ts_node_is_null(divisor)) put_divisor(w, divisor);
+    const char *fill = NULL;
+    TSNode operand = w->s->divides_safely ? gg__guarded(w->s, w->arm, node, &fill) : (TSNode){0};
+    if (!ts_node_is_null(operand)) put_guard(w, operand, fill);
     TSNode method = gg__field(gg__field(node, "function"), "attribute");
     if (w->s->in_place && gg_node_is(node, "call") && gg_str_ends_with(gg__text(w->s->in->tree, method), GG_STR("_")))
         put(w, ts_node_end_byte(method) - 1, ts_node_end_byte(method), GG_STR_NULL);
@@ -232,7 +247,7 @@ bool gg__share_a_name(const gg_rule_input *in, TSNode a, TSNode b) {
 }
 
 bool gg__may_broadcast(const gg_rule_input *in, gg__meta x, TSNode a, TSNode b) {
-    return gg__sizes_may_differ(in, a, x) && !gg__share_a_name(in, a, b);
+    return gg__sizes_may_differ(in, a, x) && (!gg__share_a_name(in, a, b) || gg__grow_apart(in, a, b));
 }
 
 bool gg__arms_alias_shows(const gg_rule_input *in, TSNode statement, TSNode yes, TSNode no, gg_str target) {

@@ -51,13 +51,18 @@ typedef struct gg__select {
     bool finite; /* the condition asks whether values are finite: the arm not taken may hold what is not */
     /* it will lie under a flag that was not so in the capture: no run of it may have shown that sizes differ */
     bool unseen;
-    /* The condition is evaluated as before, once and whatever it gives: it may fail, as it would have. */
-    bool as_before;
+    /* The condition is evaluated as before, once and whatever it gives: it may fail, as it would have; it may name a part, where `names`. */
+    bool as_before, names;
+    /* Sizes are other than in the capture (grown.h), and selected values have other shapes then. */
+    bool grown, apart;
     /* `if c: continue`: one arm is what follows the statement in its block, the other one nothing. */
     bool skips;
     /* Divisors in arms are one where the arm is not taken (divisors.c), and `taken` says where it is: for the arm that is being read. */
     bool divides_safely;
     gg__test taken;
+    bool keeps_tests; /* the conditions of nested arms get names: `taken` is read */
+    bool
+        says; /* messages in arms are for where nothing is compiled; else arms with such that are not so already are refused */
     /* What is in the arms may be stored (stored.c): then lines and stores are kept apart, in their order. */
     bool stores, stored;
     struct gg__events *events; /* of the arm that is being read */
@@ -111,11 +116,28 @@ bool gg__test_of_drawn(gg__select *s, gg__arm *arm, TSNode left, gg_str op, TSNo
 bool gg__is_drawn(const gg__select *s, TSNode node);           /* one of these */
 bool gg__draws_a_float(const gg__select *s, TSNode condition); /* by Python: see draws.c */
 
+/* ---- asked.c ------------------------------------------------------------------------------------------------------------ */
+/* `t[i]` in the condition: what the condition reads whatever it gives, the arms may read. */
+void gg__learn_asked(gg__select *s, gg__arm *arm, TSNode condition, TSNode last);
+bool gg__is_evaluated_whole(TSNode condition);
+/* `(n := t.sum()) > 0`: the name gets its value in front of the branch. */
+bool gg__test_naming(gg__select *s, TSNode condition, gg__test *out);
+bool gg__is_asked(gg_str name); /* a binding for such a part */
+
+/* ---- spoken.c ------------------------------------------------------------------------------------------------------------- */
+/* A message in an arm: `if not torch.compiler.is_compiling(): print(…)`, or, where `says`, print(…) alone. */
+bool gg__is_said(const gg__select *s, TSNode statement);
+/* Writes it behind what is computed so far, under that condition and that the arm is taken. */
+void gg__say(gg__select *s, gg__arm *arm, TSNode statement);
+bool gg__has_messages(const gg__select *s, TSNode node);
+
 /* ---- divisors.c -----------------------------------------------------------------------------------------------------------------
  * `x / n if n > 0 else x`: where n is zero the quotient is not wanted, but its gradient, zero times infinity, is not a number.  So the divisor is one
- * there: torch.where(n > 0, x / torch.where(n > 0, n, 1), x). */
-/* The divisor of a division by a tensor of numbers; null when the node is none. */
-TSNode gg__divisor(const gg__select *s, const gg__arm *arm, TSNode node);
+ * there: torch.where(n > 0, x / torch.where(n > 0, n, 1), x).  Roots and logarithms get such an operand, too. */
+/* The divisor of a division by a tensor of numbers, the operand of a root; null when the node is none.  `fill`: what it is where it is not wanted. */
+TSNode gg__guarded(const gg__select *s, const gg__arm *arm, TSNode node, const char **fill);
+/* Is what becomes of one made smoothly, as far as back as the function tells?  Says where it is not. */
+bool gg__is_made_smoothly(const gg__select *s, const gg__arm *arm, TSNode node);
 /* Are all divisors in the expression made smoothly, as far as back as the function tells?  Where they are not wanted, their gradients are zero. */
 bool gg__divisors_are_smooth(const gg__select *s, const gg__arm *arm, TSNode node);
 
@@ -131,8 +153,8 @@ typedef struct gg__branch {
     gg_str text;
     bool copies;
 } gg__branch;
-/* All of it, for the branch at the site: with `stores`, one that stores something; else, one that does not. */
-bool gg__select_branch(const gg_rule_input *in, bool stores, gg_arena *arena, gg__branch *out);
+/* All of it, for the branch at the site: with `stores`, one that stores something; else, one that does not.  With messages in its arms where `says`. */
+bool gg__select_branch(const gg_rule_input *in, bool stores, bool says, gg_arena *arena, gg__branch *out);
 
 /* ---- returned.c ----------------------------------------------------------------------------------------------------------- */
 #define GG__RETURNED "return" /* the name of what an arm returns: no variable has it; its values are "return 1", … */
@@ -190,6 +212,7 @@ bool gg__write_events(gg__select *s, const gg__events *events); /* as lines; fal
 bool gg__selectable(const gg__select *s, gg__meta value);
 /* Says why the value of an expression is not (hindrance.h); false. */
 bool gg__unselectable(const gg__select *s, const gg__arm *arm, TSNode node);
+bool gg__unselectable_of(const gg__select *s, const gg__arm *arm, TSNode node, gg__meta m);
 /* Text of a selection; its meta. */
 gg_str gg__where(gg__select *s, gg__test test, gg_str yes, gg_str no);
 /* An if statement with its elifs and else as values: the arm gets what each name holds behind it, and what is returned under the name

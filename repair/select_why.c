@@ -18,8 +18,11 @@ static TSNode unknown_part(const gg__select *s, const gg__arm *arm, TSNode node,
 }
 
 bool gg__unselectable(const gg__select *s, const gg__arm *arm, TSNode node) {
+    return s->in->hindrance && gg__unselectable_of(s, arm, node, gg__infer_in(s, arm, node));
+}
+
+bool gg__unselectable_of(const gg__select *s, const gg__arm *arm, TSNode node, gg__meta m) {
     if (s->in->hindrance == NULL) return false;
-    gg__meta m = gg__infer_in(s, arm, node);
     if (gg__may_be_none(s->in, node))
         return gg__hinder(s->in, node, "reads an argument that is None unless a caller gives it");
     if (m.sort == GG__UNKNOWN) {

@@ -301,8 +301,10 @@ static bool may_store(gg__select *s, gg__arm *arm, const store *x, TSNode statem
         return gg__may_change_attribute(s->in, s->statement, x->base) ||
                gg__hinder(s->in, x->base, "is stored to on one way only, and may be kept for a gradient");
     }
-    if (!gg__without_gradients(s->in->tree, statement) && !gg__is_number(m) && !gg__selectable(s, m))
-        return gg__unselectable(s, arm, node);
+    if (!gg__without_gradients(s->in->tree, statement) && !gg__is_number(m)) {
+        if (!gg__selectable(s, m)) return gg__unselectable(s, arm, node);
+        if (s->divides_safely && !gg__divisors_are_smooth(s, arm, node)) return false;
+    }
     return gg__may_change_local(s->in, s->statement, x->base) ||
            gg__hinder(s->in, x->base, "is stored to on one way only, and other code may hold it, or a gradient");
 }

@@ -215,8 +215,9 @@ static truth of_allclose(const maker *m, TSNode function, TSNode arguments) {
     uint32_t first = free ? 1 : 0;
     if (gg__child_count(arguments) <= first) return (truth){0};
     TSNode a = free ? gg__child(arguments, 0) : gg__field(function, "object"), b = gg__child(arguments, first);
-    if (!gg__same_tensor(gg__infer(m->in, a), gg__infer(m->in, b)) || !are_plain(m, arguments, first + 1))
-        return (truth){0};
+    gg__meta x = gg__infer(m->in, a), y = gg__infer(m->in, b);
+    y.vague = x.vague; /* where their dtypes differ both fail */
+    if (!gg__same_tensor(x, y) || !are_plain(m, arguments, first + 1)) return (truth){0};
     gg_str head = free ? m->torch : operand(m, a);
     return (truth){
         gg_arena_printf(m->arena, "%.*s.isclose%.*s.all()", GG_STR_ARG(head), GG_STR_ARG(source(m, arguments))), true};

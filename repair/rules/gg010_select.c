@@ -12,7 +12,7 @@ static bool check(const gg_rule_input *in, gg_rule_match *out) {
     gg__branch branch;
     if (!gg__is_branch(in) || gg_rule_where.check(in, &simple)) return false;
     gg_arena *arena = gg_arena_new();
-    bool done = gg__select_branch(in, false, arena, &branch);
+    bool done = gg__select_branch(in, false, false, arena, &branch);
     out->node = branch.node;
     gg_arena_free(arena);
     return done;
@@ -21,7 +21,7 @@ static bool check(const gg_rule_input *in, gg_rule_match *out) {
 static int edit(const gg_rule_input *in, const gg_rule_match *match, gg_arena *arena, gg_edits *out, gg_error *err) {
     gg__branch branch;
     (void)match;
-    if (!gg__select_branch(in, false, arena, &branch))
+    if (!gg__select_branch(in, false, false, arena, &branch))
         return gg_fail(err, GG_ENOMATCH, "the arms are not proven to be alike");
     out->copies = branch.copies;
     gg__require_module(in->tree, branch.node, "torch", arena, out);

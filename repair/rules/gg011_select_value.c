@@ -69,11 +69,38 @@ static bool is_value(TSNode node) {
     return false;
 }
 
+/* A 0-d tensor of bools whatever its operands are: of `lo <= m <= hi`, too. */
+static bool is_truth(gg__select *s, TSNode node) {
+    node = gg__strip_parentheses(node);
+    if (gg_node_is(node, "boolean_operator"))
+        return is_truth(s, gg__field(node, "left")) && is_truth(s, gg__field(node, "right"));
+    uint32_t count = gg__child_count(node);
+    if (!gg_node_is(node, "comparison_operator") || count < 3) return gg__is_condition(gg__infer_in(s, NULL, node));
+    for (uint32_t i = 0; i + 1 < count; i++) {
+        gg__meta a = gg__infer_in(s, NULL, gg__child(node, i)), b = gg__infer_in(s, NULL, gg__child(node, i + 1));
+        if (!gg__is_condition(gg__compare(a, b))) return false;
+    }
+    return true;
+}
+
+/* `a or b` of such is `a | b`. */
+static bool truth(gg__select *s, TSNode node, gg_str *out) {
+    gg__test test;
+    if (!is_value(node) || !is_truth(s, node) || !gg__test_of(s, NULL, node, &test) || test.negated) return false;
+    *out = test.text;
+    return true;
+}
+
 /* `a or b` is a where it is true: where it is not zero. */
 static bool either(gg__select *s, TSNode node, gg_str *out) {
     TSNode left = gg__field(node, "left"), right = gg__field(node, "right");
     gg__test test;
     bool both = gg_str_is(gg__text(s->in->tree, gg__field(node, "operator")), "and");
+    bool alias = is_truth(s, node) && gg__value_alias_shows(s->in, node, left, right);
+    if (!alias && truth(s, node, out)) {
+        note_copies(s, node, left, right);
+        return true;
+    }
     if (!is_value(node) || !gg__test_of(s, NULL, left, &test) || !alike(s, node, left, right)) return false;
     if (gg__infer(s->in, left).rank != 0) return false;
     note_copies(s, node, left, right);
@@ -97,6 +124,7 @@ static bool build(const gg_rule_input *in, gg_arena *arena, TSNode *out_node, gg
         }
         bool asked = gg__covers(gg__field(at, "left"), in->span) || ts_node_start_byte(at) == in->span.start;
         if (gg_node_is(at, "boolean_operator") && asked) done = either(&s, at, out);
+        if (gg_node_is(at, "comparison_operator") && gg__child_count(at) > 2 && !done) done = truth(&s, at, out);
     }
     *copies = s.copies;
     gg__select_clear(&s);

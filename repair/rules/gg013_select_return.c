@@ -2,6 +2,7 @@
  * Offers: the early value and the condition are kept, and the last return selects with torch.where.
  * Refuses: unless what is between are assignments of pure expressions, whose gradients are finite where the values are, and both values have one
  * dtype, shape and layout.  Safety: exact.  Page: docs/rules/GG013.md */
+#include "repair/grown.h"
 #include "repair/hindrance.h"
 #include "repair/infer.h"
 #include "repair/select.h"
@@ -9,8 +10,10 @@
 typedef struct early {
     TSNode node, value, last; /* the if statement, what it returns, the last return */
     gg__test test;
-    gg_str first, second; /* texts of both values */
-    gg_str chosen;        /* the name of the condition */
+    gg_str first, second;             /* texts of both values */
+    gg_str chosen;                    /* the condition's name */
+    gg_edit guards[GG__MAX_BINDINGS]; /* right sides between with other divisors */
+    size_t guard_count;
 } early;
 
 static TSNode next_statement(TSNode statement) {
@@ -34,7 +37,7 @@ static bool is_no_scope(TSNode node, void *data) {
 }
 
 /* What runs now although the early value was returned before: learns the names. */
-static bool follow(gg__select *s, gg__arm *arm, TSNode statement) {
+static bool follow(gg__select *s, early *e, gg__arm *arm, TSNode statement) {
     TSNode assignment = gg__child(statement, 0), left = gg__field(assignment, "left");
     bool plain = gg_node_is(statement, "expression_statement") && gg_node_is(assignment, "assignment") &&
                  gg_node_is(left, "identifier") && ts_node_is_null(gg__field(assignment, "type"));
@@ -44,7 +47,12 @@ static bool follow(gg__select *s, gg__arm *arm, TSNode statement) {
     gg_str name = gg__text(s->in->tree, left);
     gg__binding b = {.name = name, .text = name, .meta = gg__infer_in(s, arm, right)};
     if (!gg__is_number(b.meta) && !gg__selectable(s, b.meta)) return gg__unselectable(s, arm, right);
-    gg__text_reading(s, arm, right, &b.reads);
+    if (s->divides_safely && !gg__divisors_are_smooth(s, arm, right)) return false;
+    gg_str text = gg__text_reading(s, arm, right, &b.reads);
+    if (!gg_str_equal(text, gg__text(s->in->tree, right))) {
+        if (e->guard_count == GG__MAX_BINDINGS) return false;
+        e->guards[e->guard_count++] = (gg_edit){gg_node_span(right), text};
+    }
     for (size_t i = 0; i < arm->count; i++)
         if (gg_str_equal(arm->items[i].name, name)) {
             arm->items[i] = b;
@@ -74,42 +82,64 @@ static bool look(gg__select *s, early *e, gg__arm *arm) {
     if (gg__has_comment(s->in->tree, gg_node_span(e->node)) ||
         (!gg__test_of(s, NULL, condition, &e->test) && !gg__test_drawn(s, condition, &e->test)))
         return gg__untestable(s, condition);
-    gg__meta a = gg__infer(s->in, e->value);
+    e->chosen = gg__new_name(s, "chosen");
+    s->taken = (gg__test){e->chosen, e->test.negated, true};
+    gg__meta a = gg__infer_in(s, NULL, e->value);
+    if (s->divides_safely && !gg__divisors_are_smooth(s, NULL, e->value)) return false;
     e->first = gg__text_reading(s, NULL, gg__strip_parentheses(e->value), &reads);
-    TSNode at = next_statement(e->node);
+    s->taken.negated = !e->test.negated;
+    TSNode at = next_statement(e->node), end = at;
+    while (!ts_node_is_null(end) && !returns_value(end)) end = next_statement(end);
+    if (!ts_node_is_null(end)) gg__learn_asked(s, arm, condition, end);
+    size_t learned = arm->count;
     while (!ts_node_is_null(at) && !returns_value(at)) {
-        if (!follow(s, arm, at)) return false;
+        if (!follow(s, e, arm, at)) return false;
         at = next_statement(at);
     }
-    if (ts_node_is_null(at) || arm->count == 0) return false; /* two returns are GG002's */
+    if (ts_node_is_null(at) || arm->count == learned) return false; /* two returns are GG002's */
     e->last = gg__child(at, 0);
     gg__meta b = gg__infer_in(s, arm, e->last);
-    e->chosen = gg__new_name(s, "chosen");
-    if (!gg__selectable(s, b)) { /* the divisors are one where the early value is returned */
-        s->divides_safely = true;
-        s->taken = (gg__test){.text = e->chosen, .negated = !e->test.negated};
-        b = gg__infer_in(s, arm, e->last);
-        if (!gg__divisors_are_smooth(s, arm, e->last)) return false;
-    }
+    s->apart = s->grown && gg__have_other_sizes(a, b);
     if (!a.fresh && gg__alias_shows(s->in, e->node, e->value, GG_STR_NULL)) return false;
     if (!b.fresh && gg__alias_shows(s->in, at, e->last, GG_STR_NULL)) return false;
     if (!a.fresh && !b.fresh && gg__may_be_one(s->in, at, e->value, e->last)) return false;
     s->copies = (!a.fresh && gg__is_copy(s->in, e->node, e->value, GG_STR_NULL)) ||
                 (!b.fresh && gg__is_copy(s->in, at, e->last, GG_STR_NULL));
+    if (s->divides_safely && !gg__divisors_are_smooth(s, arm, e->last)) return false;
     e->second = gg__text_reading(s, arm, gg__strip_parentheses(e->last), &other);
-    return gg__same_tensor(a, b) && gg__selectable(s, a) && gg__selectable(s, b) &&
-           ((reads & other) || !gg__sizes_may_differ(s->in, e->node, a)) &&
+    if (!gg__selectable(s, a)) return gg__unselectable_of(s, NULL, e->value, a);
+    if (!gg__selectable(s, b)) return gg__unselectable_of(s, arm, e->last, b);
+    if (!gg__same_tensor(a, b)) return gg__hinder_unlike(s->in, e->node, GG_STR("return"), a, b);
+    return gg__same_tensor(a, b) && ((reads & other) || !gg__sizes_may_differ(s->in, e->node, a)) &&
            !gg__has_comment(s->in->tree, gg_node_span(e->last));
 }
 
-static bool build(const gg_rule_input *in, gg_arena *arena, TSNode *out_node, gg_edits *out) {
+/* Would a size that was one in the capture, and is another one, make one value larger than the other? */
+static bool grows_apart(const gg_rule_input *in, bool divides_safely, TSNode node, gg_arena *arena) {
+    gg__grown grown;
+    bool apart = false;
+    for (size_t i = 0; !apart && gg__grow(in, node, i, arena, &grown); i++) {
+        gg__select s;
+        early e = {0};
+        gg__select_init(&s, &grown.in, node, arena);
+        s.divides_safely = divides_safely;
+        s.grown = true;
+        (void)look(&s, &e, gg_arena_calloc(arena, 1, sizeof(gg__arm)));
+        apart = s.apart;
+        gg__select_clear(&s);
+    }
+    return apart && !gg__hinder(in, node, "what is returned may have other sizes on the other way with other inputs");
+}
+
+static bool build_with(const gg_rule_input *in, bool divides_safely, gg_arena *arena, TSNode *out_node, gg_edits *out) {
     gg__select s;
     early e = {0};
     TSNode start = gg_node_at(in->tree, in->span);
     gg__arm *arm = gg_arena_calloc(arena, 1, sizeof(*arm));
     if (!gg__can_name(in->tree, start, "torch")) return false;
     gg__select_init(&s, in, gg__statement(start), arena);
-    bool done = look(&s, &e, arm);
+    s.divides_safely = divides_safely;
+    bool done = look(&s, &e, arm) && !grows_apart(in, divides_safely, e.node, arena);
     *out_node = e.node;
     if (done && out) {
         gg_str chosen = e.chosen, kept = gg__new_name(&s, "early");
@@ -119,10 +149,18 @@ static bool build(const gg_rule_input *in, gg_arena *arena, TSNode *out_node, gg
                                      GG_STR_ARG(kept), GG_STR_ARG(e.first)));
         e.test.text = chosen;
         out->copies = s.copies;
+        for (size_t i = 0; i < e.guard_count; i++) gg_edits_add(out, e.guards[i].span, e.guards[i].text);
         gg_edits_add(out, gg_node_span(e.last), gg__where(&s, e.test, kept, e.second));
     }
     gg__select_clear(&s);
     return done;
+}
+
+/* Divisors are left as they are where nothing speaks against it. */
+static bool build(const gg_rule_input *in, gg_arena *arena, TSNode *out_node, gg_edits *out) {
+    gg_rule_input quiet = *in; /* what hinders the second try hinders */
+    quiet.hindrance = NULL;
+    return build_with(&quiet, false, arena, out_node, out) || build_with(in, true, arena, out_node, out);
 }
 
 static bool check(const gg_rule_input *in, gg_rule_match *out) {

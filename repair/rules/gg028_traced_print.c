@@ -2,7 +2,7 @@
  * Offers: that operator while compiling, the author's print otherwise.  Refuses: what would read otherwise there (tensors with dimensions and
  * what shows gradients, sizes, braces), anything but plain arguments, and other devices than the CPU: a CUDA graph prints nothing when it is
  * replayed.  Safety: exact.  Page: docs/rules/GG028.md */
-#include "repair/syntax.h"
+#include "repair/truth.h"
 
 typedef struct printing {
     const gg_rule_input *in;
@@ -104,6 +104,16 @@ static bool is_told_apart(const gg_tree *tree, TSNode statement) {
     return false;
 }
 
+/* In an arm of a branch that breaks the graph itself: whoever mends that one does something about its messages. */
+static bool is_under_a_branch(const gg_rule_input *in, TSNode statement) {
+    for (TSNode at = gg__parent(statement); !ts_node_is_null(at) && !gg_node_is(at, "function_definition");
+         at = gg__parent(at)) {
+        bool arm = gg_node_is(at, "if_statement") || gg_node_is(at, "elif_clause");
+        if (arm && gg__has_truth(in, gg__field(at, "condition"))) return true;
+    }
+    return false;
+}
+
 /* The format and the values; the caller clears the buffers whatever comes back. */
 static bool read_print(const gg_rule_input *in, TSNode *out_statement, printing *p) {
     TSNode statement = gg__statement(gg_node_at(in->tree, in->span)), call = gg__child(statement, 0);
@@ -114,7 +124,7 @@ static bool read_print(const gg_rule_input *in, TSNode *out_statement, printing 
     return gg_node_is(statement, "expression_statement") && gg_node_is(call, "call") &&
            gg__names_builtin(in->tree, gg__field(call, "function"), "print") &&
            gg__alone_on_line(in->tree, statement) && !gg__is_heard(in, statement) &&
-           !is_told_apart(in->tree, statement) && is_all_on_cpu(in) &&
+           !is_told_apart(in->tree, statement) && is_all_on_cpu(in) && !is_under_a_branch(in, statement) &&
            !gg__has_comment(in->tree, gg_node_span(statement)) && gg__can_name(in->tree, statement, "torch") &&
            add_arguments(p, gg__field(call, "arguments"));
 }

@@ -8,7 +8,7 @@ static bool check(const gg_rule_input *in, gg_rule_match *out) {
     gg__branch branch;
     if (!gg__is_branch(in) || in->site->first == NULL) return false;
     gg_arena *arena = gg_arena_new();
-    bool done = gg__select_branch(in, true, arena, &branch);
+    bool done = gg__select_branch(in, true, false, arena, &branch);
     out->node = branch.node;
     gg_arena_free(arena);
     return done;
@@ -17,7 +17,7 @@ static bool check(const gg_rule_input *in, gg_rule_match *out) {
 static int edit(const gg_rule_input *in, const gg_rule_match *match, gg_arena *arena, gg_edits *out, gg_error *err) {
     gg__branch branch;
     (void)match;
-    if (!gg__select_branch(in, true, arena, &branch))
+    if (!gg__select_branch(in, true, false, arena, &branch))
         return gg_fail(err, GG_ENOMATCH, "what is stored is not proven to fit");
     out->copies = branch.copies;
     gg__require_module(in->tree, branch.node, "torch", arena, out);

@@ -186,7 +186,7 @@ static void test_what_hinders_is_said(void **state) {
          "line 9, `self.layer(h)`: not proven to be harmless where it does not run now"},
         {"GG010", "untouched_comment_inside.py", "line 7, `if h.sum() > 0:…`: a comment inside of it would be lost"},
         {"GG010", "untouched_divided_by_a_root.py",
-         "line 10, `x / n`: where it is not wanted, its gradient may be infinite or NaN"},
+         "line 10, `n`: where it is not wanted, the gradient of what it is made of may be infinite or NaN"},
         {"GG010", "untouched_batch_of_one.py",
          "line 7, `if h.sum() > 0:…`: `a` may have other sizes on the other way with other inputs"},
         {"GG010", "untouched_drawn_float.py",

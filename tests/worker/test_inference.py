@@ -256,7 +256,9 @@ class Maker:
         "{}.softmax({D}) F.softmax({},dim={D}) "
         "{}.cumsum({D}) {}[0] {}[:,0] {}[...,None] {}[None] {}[-1:] {}[:,1:3] {}[1:n] {}[...,:2] {}[n] {}.isnan() "
         "{}.argmax({D}) {}.argmax() {}.norm() {}.norm(dim={D}) "
-        "{}.std(dim={D}) {}.logsumexp({D}) {}.clone() {}.detach() {}.contiguous() {}.square() {}.expand(2,4,4) "
+        "{}.std(dim={D}) {}.std() {}.var({D},correction=0) {}.norm(1,{D}) F.normalize({},dim={D}) torch.linalg.vector_norm({}) {}.det() {}.acos() "
+        "{}.asin() {}.std(unbiased=False) torch.eye(len({})) torch.tensor([{N},{N}]) "
+        "{}.logsumexp({D}) {}.clone() {}.detach() {}.contiguous() {}.square() {}.expand(2,4,4) "
         "{}.expand(4,4) {}.repeat(2,1) "
         "torch.zeros_like({}) torch.ones_like({},dtype=torch.bool) torch.full_like({},0.5) {}.new_zeros(2,3) "
         "{}.new_full((2,),2) torch.zeros({}.shape,dtype={}.dtype) "
@@ -287,6 +289,7 @@ class Maker:
         self.random = random.Random(seed)
 
     def fill(self, form: str, depth: int) -> str:
+        form = re.sub(r"\{N\}", lambda _: self.random.choice(self.NUMBERS), form)
         form = re.sub(r"\{D\}", lambda _: self.random.choice(["0", "1", "-1", "-2", "n"]), form)
         return re.sub(r"\{\}", lambda _: f"({self.make(depth - 1)})", form)
 
