@@ -56,6 +56,16 @@ bool gg__each_attribute_value(const gg_tree *tree, TSNode attribute, gg__visitor
     return gg__visit(gg_tree_root(tree), note_value, &v) && v.count > 0;
 }
 
+static bool stop(TSNode node, void *data) {
+    (void)node, (void)data;
+    return false;
+}
+
+bool gg__has_no_attribute_value(const gg_tree *tree, TSNode attribute) {
+    values v = {.tree = tree, .name = gg__text(tree, gg__field(attribute, "attribute")), .found = stop};
+    return gg__visit(gg_tree_root(tree), note_value, &v);
+}
+
 /* `t: torch.Tensor` alone binds nothing. */
 static bool is_no_member(TSNode node, void *data) {
     const values *v = data;
