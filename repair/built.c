@@ -61,9 +61,15 @@ static bool stop(TSNode node, void *data) {
     return false;
 }
 
-bool gg__has_no_attribute_value(const gg_tree *tree, TSNode attribute) {
+static bool is_in_init(TSNode value, void *data) {
+    const gg_tree *tree = data;
+    return !ts_node_is_null(value) && gg_str_is(gg__text(tree, gg__field(gg__function(value), "name")), "__init__");
+}
+
+bool gg__is_set_up_once(const gg_tree *tree, TSNode attribute) {
     values v = {.tree = tree, .name = gg__text(tree, gg__field(attribute, "attribute")), .found = stop};
-    return gg__visit(gg_tree_root(tree), note_value, &v);
+    return gg__each_attribute_value(tree, attribute, is_in_init, (void *)tree) ||
+           gg__visit(gg_tree_root(tree), note_value, &v);
 }
 
 /* `t: torch.Tensor` alone binds nothing. */

@@ -171,20 +171,13 @@ static int64_t of_name(const place *p, TSNode node) {
     return larger(p->exact ? 0 : e.found, ts_node_is_null(value) ? 0 : least(&inner, value));
 }
 
-static bool is_set_up(TSNode value, void *data) {
-    const gg_tree *tree = data;
-    return !ts_node_is_null(value) && gg_str_is(gg__text(tree, gg__field(gg__function(value), "name")), "__init__");
-}
-
 /* A tensor that an object has; not one that a call gives it. */
 static int64_t of_attribute(const place *p, TSNode node) {
     const gg_tree *tree = p->in->tree;
     const gg_fact *fact = gg__fact_of(p->in, gg__text(tree, node));
     if (!fact || fact->kind != GG_VALUE_TENSOR || p->behind >= fact->rank || fact->rank > GG__MAX_RANK) return 0;
     bool set = fact->type.len || gg_str_is(gg__text(tree, gg__field(node, "object")), "self");
-    bool given = gg__each_attribute_value(tree, node, is_set_up, (void *)tree);
-    bool nowhere = gg__has_no_attribute_value(tree, node);
-    return set && (given || nowhere) ? fact->shape[fact->rank - 1 - p->behind] : 0;
+    return set && gg__is_set_up_once(tree, node) ? fact->shape[fact->rank - 1 - p->behind] : 0;
 }
 
 static int64_t of_module(const place *p, const gg_fact *fact, TSNode argument) {
