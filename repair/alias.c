@@ -4,6 +4,7 @@
  * memory is not known from syntax, so a change counts unless the changed name certainly holds a tensor of its own.  The function's callers in the
  * file get the copy, too, and are looked at in the same way; those outside cannot count on what depends on values, and are told (gg_edits.copies). */
 #include "repair/alias.h"
+#include "repair/strides.h"
 
 enum { MAX_NAMES = 8, MAX_CALLERS = 4 };
 
@@ -366,6 +367,7 @@ bool gg__alias_shows(const gg_rule_input *in, TSNode statement, TSNode arm, gg_s
     gg_str name = gg__text(in->tree, source);
     bool own = gg__owns(in, statement, name);
     if (own && gg_str_equal(name, target)) return false; /* nobody else has it */
+    if (gg__lies(in, arm) == GG__ANYHOW && gg__strides_of_show(in, function, target, false)) return true;
     sharing s = {.in = in, .function = function, .from = gg__runs_from(statement)};
     s.anew = ts_node_start_byte(statement);
     add_name(&s, target);

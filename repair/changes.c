@@ -226,7 +226,7 @@ static bool is_gentle(const changes *c, TSNode call) {
     if (g.count) return true;
     if (!gg_node_is(function, "attribute")) return false;
     if (gg_str_is(gg__text(tree, object), "self")) {
-        if (gg__is_pure_module(c->in, gg__text(tree, function))) return true;
+        if (gg__is_pure_module(c->in, function)) return true;
         member m = {tree, gg__text(tree, function), 0, false};
         if (!gg__visit(gg_tree_root(tree), is_made_gentle, &m) || m.count == 0) return false;
         return !m.keeps || c->found(object, c->data);

@@ -4,6 +4,7 @@
 #include "repair/infer.h"
 #include "repair/ranges.h"
 #include "repair/scalar.h"
+#include "repair/strides.h"
 
 static bool read_index(const gg_rule_input *in, TSNode node, gg__choice *c) {
     gg__extraction e;
@@ -84,6 +85,13 @@ static bool are_alike(const gg_rule_input *in, TSNode display) {
     return gg__child_count(display) > 0;
 }
 
+/* A row of a stack lies in order. */
+static bool lie_in_order(const gg_rule_input *in, TSNode display) {
+    for (uint32_t i = 0; i < gg__child_count(display); i++)
+        if (gg__lies(in, gg__child(display, i)) != GG__IN_ORDER) return false;
+    return true;
+}
+
 bool gg__tensor_choice(const gg_rule_input *in, bool in_range, gg__choice *c) {
     TSNode at = gg_node_at(in->tree, in->span);
     if (!gg_str_is(in->site->id, "GB0124")) return false;
@@ -98,8 +106,9 @@ bool gg__tensor_choice(const gg_rule_input *in, bool in_range, gg__choice *c) {
     c->display = display_of(in->tree, at, name);
     search s = {in->tree, c, name};
     return !ts_node_is_null(c->display) && gg__visit(function, is_settled, &s) && are_alike(in, c->display) &&
-           is_there(in, c) == in_range && (in_range || !gg__is_watched(in->tree, gg__statement(at))) &&
-           !gg__has_comment(in->tree, gg_node_span(at)) && gg__can_name(in->tree, at, "torch") && !gg__is_target(at);
+           (lie_in_order(in, c->display) || !gg__strides_show(in, c->subscript)) && is_there(in, c) == in_range &&
+           (in_range || !gg__is_watched(in->tree, gg__statement(at))) && !gg__has_comment(in->tree, gg_node_span(at)) &&
+           gg__can_name(in->tree, at, "torch") && !gg__is_target(at);
 }
 
 void gg__edit_choice(const gg_rule_input *in, const gg__choice *c, gg_arena *arena, gg_edits *edits) {

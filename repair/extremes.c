@@ -32,6 +32,8 @@ static gg__meta largest(gg__inference *s, const gg__call *call, gg__meta x) {
         if (!ts_node_is_null(given[i]) && gg__infer_node(s, given[i]).sort != GG__SCALAR_BOOL) return gg__unknown;
     gg__meta k = gg__infer_node(s, given[0]);
     if (k.sort != GG__SCALAR_INT || !k.seen || k.value < 0 || k.value > (double)x.shape[dim]) return gg__unknown;
+    TSNode of = call->from ? gg__child(call->arguments, 0) : gg__field(gg__field(call->node, "function"), "object");
+    if (!s->loose && !gg__has_at_least(s->in, of, x.rank, dim, (int64_t)k.value)) return gg__unknown;
     x.shape[dim] = (int64_t)k.value;
     if (x.layout.len) x.layout = GG_STR("?");
     return x;

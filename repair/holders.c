@@ -67,7 +67,7 @@ static bool calls_a_maker(const gg_rule_input *in, TSNode call) {
         if (gg_str_is(name, makers[i])) return true;
     for (size_t i = 0; functional && i < GG_COUNT(functions); i++)
         if (gg_str_is(name, functions[i])) return true;
-    if (gg__is_pure_module(in, gg__text(tree, function))) return gg__infer(in, call).fresh;
+    if (gg__is_pure_module(in, function)) return gg__infer(in, call).fresh;
     return gg__is_operation(in, call) && (torchs || functional || gg__infer(in, object).sort == GG__TENSOR);
 }
 

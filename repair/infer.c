@@ -5,6 +5,7 @@
  * inferred here is pure and total: evaluating it one time more or less changes nothing.  See syntax.h and infer.h. */
 #include "repair/infer.h"
 #include "repair/alias.h"
+#include "repair/built.h"
 
 #include <math.h>
 
@@ -200,6 +201,8 @@ static gg__meta infer(gg__inference *s, TSNode node) {
             return gg__any_number(a.sort);
         bool guarded = (gg_str_is(op, "/") && b.sort == GG__TENSOR) || (gg_str_is(op, "**") && gg__has_root(a, b));
         if (s->divides_safely && guarded && out.sort == GG__TENSOR) out.smooth = a.smooth && b.smooth;
+        if (gg_str_is(op, "/") && out.smooth && out.sort == GG__TENSOR && gg__is_number(b))
+            out.smooth = !gg__may_be_zero(s->in, gg__field(node, "right"));
         return out;
     }
     if (gg_node_is(node, "comparison_operator")) return comparison(s, node);

@@ -68,6 +68,13 @@ bool gg__sizes_in(gg__inference *s, TSNode arguments, uint32_t from, gg__sizes *
 /* `dims`: null for all of them */
 gg__meta gg__reduced(gg__inference *s, gg__meta x, TSNode dims, TSNode keepdim);
 
+/* ---- least.c ----------------------------------------------------------------------------------------------------------------- */
+/* Has the dimension of a tensor of that rank as many elements in every call, and not only in the captured one?  One is taken for granted: of none, not
+ * much is computed. */
+bool gg__has_at_least(const gg_rule_input *in, TSNode node, int32_t rank, int32_t dim, int64_t count);
+/* Is its number of elements a multiple, in every call? */
+bool gg__has_a_multiple(const gg_rule_input *in, TSNode node, int32_t rank, int64_t of);
+
 /* ---- views.c: the same elements in another form ---------------------------------------------------------------------------- */
 typedef struct gg__call {
     TSNode node, arguments;

@@ -1,13 +1,16 @@
 /* Calls of modules that the capture knows to be pure: `self.proj(x)`.  See infer.h and gg_step. */
+#include "repair/built.h"
 #include "repair/infer.h"
 
-static const gg_fact *module_fact(const gg_rule_input *in, gg_str name) {
-    const gg_fact *fact = gg__fact_of(in, name);
-    return fact && fact->kind == GG_VALUE_MODULE && fact->step_count ? fact : NULL;
+/* In every instance, not only in the one that was captured. */
+static const gg_fact *module_fact(const gg_rule_input *in, TSNode path) {
+    const gg_fact *fact = gg__fact_of(in, gg__text(in->tree, path));
+    bool pure = fact && fact->kind == GG_VALUE_MODULE && fact->step_count;
+    return pure && gg__is_built_by_class(in->tree, path) ? fact : NULL;
 }
 
-bool gg__is_pure_module(const gg_rule_input *in, gg_str name) {
-    return module_fact(in, name) != NULL;
+bool gg__is_pure_module(const gg_rule_input *in, TSNode path) {
+    return module_fact(in, path) != NULL;
 }
 
 /* What a kernel with its parameters makes of one dimension; -1 when it does not fit in. */
@@ -72,7 +75,7 @@ static gg__meta apply(const gg_step *step, gg__meta x) {
 
 gg__meta gg__module_call(gg__inference *s, TSNode call, bool *known) {
     TSNode arguments = gg__field(call, "arguments");
-    const gg_fact *fact = module_fact(s->in, gg__text(s->in->tree, gg__field(call, "function")));
+    const gg_fact *fact = module_fact(s->in, gg__field(call, "function"));
     *known = fact != NULL;
     if (!fact || gg__child_count(arguments) != 1) return gg__unknown;
     gg__meta x = gg__infer_node(s, gg__child(arguments, 0));

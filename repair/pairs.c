@@ -1,4 +1,5 @@
 /* A tensor in another dtype, and calls with a second operand: `x.half()`, `torch.maximum(x, y)`.  See infer.h. */
+#include "repair/built.h"
 #include "repair/infer.h"
 
 static gg__meta cast(gg__meta x, gg_str dtype, gg__vagueness vague) {
@@ -124,7 +125,9 @@ gg__meta gg__of_two(gg__inference *s, const gg__call *call, bool *known) {
         if (rank && (call->x.rank != rank || b.rank != rank || (rank == 3 && call->x.shape[0] != b.shape[0])))
             return gg__unknown;
         if (vector && (b.rank != 1 || call->x.rank != (gg_str_is(call->name, "mv") ? 2 : 1))) return gg__unknown;
-        return gg__arithmetic(gg_str_from(same[i].op), call->x, b);
+        gg__meta out = gg__arithmetic(gg_str_from(same[i].op), call->x, b);
+        if (same[i].op[0] == '/' && gg__is_number(b)) out.smooth = out.smooth && !gg__may_be_zero(s->in, given);
+        return out;
     }
     for (size_t i = 0; i < GG_COUNT(compared); i++)
         if (gg_str_is(call->name, compared[i])) return gg__compare(call->x, gg__infer_node(s, given));

@@ -2,6 +2,7 @@
  *
  * DESIGN  Not `self.n = torch.where(…)`: another tensor under the name is compiled anew on the next call, and who holds the old one would not see the
  * change.  So the tensor is changed in place, as before, and nobody may mind that it is: kept.h. */
+#include "repair/built.h"
 #include "repair/hindrance.h"
 #include "repair/infer.h"
 #include "repair/kept.h"
@@ -290,10 +291,19 @@ static bool bind_attribute(gg__select *s, gg__arm *arm, store *x) {
     return true;
 }
 
+/* `self.steps += 1` also binds: where the class has the tensor, the object gets an attribute of its own by it. */
+static bool binds_as_well(const gg__select *s, const store *x) {
+    const gg_tree *tree = s->in->tree;
+    return x->kind == AUGMENT && gg_node_is(x->place, "attribute") &&
+           (gg__is_of_a_class(tree, gg__text(tree, gg__field(x->place, "attribute"))) ||
+            gg_str_contains(gg_text_bytes(gg_tree_text(tree)), GG_STR("__setattr__")));
+}
+
 static bool may_store(gg__select *s, gg__arm *arm, const store *x, TSNode statement) {
     gg__meta m = x->event.meta;
     TSNode node = ts_node_is_null(x->value) ? x->expression : x->value;
     if (x->detached) return true;
+    if (binds_as_well(s, x)) return gg__hinder(s->in, x->place, "also makes it an attribute of the object, on one way");
     if (gg_node_is(x->base, "attribute")) {
         if (!gg__is_detached(s, arm, x->kind == CHAIN ? x->expression : x->value, x->base) && m.sort == GG__TENSOR)
             return gg__hinder(s->in, node,

@@ -50,6 +50,8 @@ static bool take(gg__inference *s, TSNode value, gg__meta x, TSNode index, picke
     int32_t at;
     bool there = number.constant && x.shape[p->dim] >= 1 && x.shape[p->dim] <= INT32_MAX &&
                  gg__dim(number, (int32_t)x.shape[p->dim], &at);
+    int64_t needed = number.value < 0 ? -(int64_t)number.value : (int64_t)number.value + 1;
+    there = there && (s->loose || gg__has_at_least(s->in, value, x.rank, p->dim, needed));
     if (number.sort != GG__SCALAR_INT ||
         (!there && !s->loose && !gg__counts_through(s->in->tree, gg__strip_parentheses(index), value, p->dim)))
         return false;

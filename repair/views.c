@@ -128,10 +128,24 @@ static bool is_fixed(TSNode arguments, uint32_t from) {
     return from < count;
 }
 
+/* `view(-1, 4)` raises where the elements are no multiple. */
+static bool leaves_no_rest(gg__inference *s, const gg__call *call) {
+    TSNode first = gg__child(call->arguments, call->from), list = call->arguments;
+    bool listed = gg_node_is(first, "tuple") || gg_node_is(first, "list");
+    TSNode x = call->from ? gg__child(call->arguments, 0) : gg__field(gg__field(call->node, "function"), "object");
+    int64_t product = 1;
+    if (listed) list = first;
+    for (uint32_t i = listed ? 0 : call->from; i < gg__child_count(list); i++) {
+        gg__meta size = gg__literal(s->in->tree, gg__child(list, i));
+        if (size.constant && size.value > 0 && size.value < 1e6 && product < 1e9) product *= (int64_t)size.value;
+    }
+    return s->loose || gg__has_a_multiple(s->in, x, call->x.rank, product);
+}
+
 static gg__meta call_reshape(gg__inference *s, const gg__call *call) {
     gg__sizes sizes;
     if (call->x.rank > 0 && is_fixed(call->arguments, call->from)) return gg__unknown;
-    return written(s, call, &sizes) ? reshaped(call->x, &sizes) : gg__unknown;
+    return written(s, call, &sizes) && leaves_no_rest(s, call) ? reshaped(call->x, &sizes) : gg__unknown;
 }
 
 static gg__meta call_expand(gg__inference *s, const gg__call *call) {

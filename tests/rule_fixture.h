@@ -43,12 +43,21 @@ static inline void rule_fixture_fact(rule_fixture *f, gg_str word) {
         gg_str kind = gg_str_slice(word, equals + 1, colon == SIZE_MAX ? word.len : colon);
         gg_str said = colon == SIZE_MAX ? GG_STR_NULL : gg_str_slice(word, colon + 1, word.len);
         bool other = gg_str_is(kind, "other");
-        bool known = other || gg_str_is(kind, "int") || gg_str_is(kind, "float") || gg_str_is(kind, "bool");
+        bool module = gg_str_is(kind, "module");
+        bool known = other || module || gg_str_is(kind, "int") || gg_str_is(kind, "float") || gg_str_is(kind, "bool");
         if (!known) f->wrong = "no such kind of fact";
         if (other) fact.type = said;
         fact.has_number = !other && said.len != 0;
         fact.number = fact.has_number ? strtod(gg_arena_z(arena, said), NULL) : 0;
-        fact.kind = other                      ? GG_VALUE_OTHER
+        if (module) {
+            gg_step *step = GG_ARENA_ARRAY(arena, gg_step, 1);
+            *step = (gg_step){.op = gg_str_is(said, "same") ? GG_STEP_SAME : GG_STEP_MAP};
+            fact.steps = step;
+            fact.step_count = 1;
+            fact.has_number = false;
+        }
+        fact.kind = module                     ? GG_VALUE_MODULE
+                    : other                    ? GG_VALUE_OTHER
                     : gg_str_is(kind, "int")   ? GG_VALUE_INT
                     : gg_str_is(kind, "float") ? GG_VALUE_FLOAT
                                                : GG_VALUE_BOOL;

@@ -5,7 +5,9 @@
  * are no leaves; a copy of a Parameter is one), is a tensor that is made there of such ones, or is a local name that holds nothing but one
  * display.  A deep copy keeps gaps and overlaps in memory, which clone() closes.
  * Safety: exact.  Page: docs/rules/GG055.md */
+#include "repair/hindrance.h"
 #include "repair/infer.h"
+#include "repair/strides.h"
 
 enum { MAX_NESTED = 8 };
 
@@ -159,6 +161,12 @@ static bool is_display_of_tensors(const gg_rule_input *in, TSNode node) {
 
 /* ---- the rule ------------------------------------------------------------------------------------------------------------------ */
 
+/* A deep copy keeps the gaps that an argument may have in another call. */
+static bool keeps_gaps(const gg_rule_input *in, TSNode call, TSNode argument) {
+    bool whole = !is_display(argument) && gg__lies(in, argument) != GG__ANYHOW;
+    return !whole && gg__strides_show(in, call);
+}
+
 static bool check(const gg_rule_input *in, gg_rule_match *out) {
     TSNode call = gg__strip_parentheses(gg_node_at(in->tree, in->span)), argument = argument_of(call);
     out->node = call;
@@ -166,6 +174,8 @@ static bool check(const gg_rule_input *in, gg_rule_match *out) {
         return false;
     bool deep = is_deep(in->tree, call);
     if (!deep && !is_shallow(in->tree, call)) return false;
+    if (deep && !is_made_here(in, argument) && keeps_gaps(in, call, argument))
+        return gg__hinder(in, call, "keeps gaps between elements, where there are some, and that shows");
     if (is_held(in, argument, deep)) return true;
     if (!deep) return is_container(in->tree, argument);
     return is_display(argument) ? is_display_of_tensors(in, argument) : is_made_here(in, argument);

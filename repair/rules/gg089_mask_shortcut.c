@@ -10,6 +10,7 @@
 #include "repair/infer.h"
 #include "repair/known_masks.h"
 #include "repair/select.h"
+#include "repair/strides.h"
 
 typedef struct shortcut {
     gg__known_mask known;
@@ -101,6 +102,9 @@ static bool fills_nothing(shortcut *s, TSNode use, TSNode statement) {
         return gg__hinder(s->known.in, call, "may be of other sizes or strides than `%.*s`", GG_STR_ARG(name));
     if (gg__alias_shows(now, use, x, name))
         return gg__hinder(s->known.in, call, "other code may hold `%.*s`, and this is a new tensor", GG_STR_ARG(name));
+    if (gg__lies(s->known.in, x) != GG__IN_ORDER && gg__strides_of_show(s->known.in, gg__function(use), name, true))
+        return gg__hinder(s->known.in, call, "may lie otherwise in memory than `%.*s`, and that shows",
+                          GG_STR_ARG(name));
     s->copies = s->copies || gg__is_copy(now, use, x, name);
     return true;
 }

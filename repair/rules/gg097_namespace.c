@@ -1,43 +1,65 @@
 /* GG097 namespace: types.SimpleNamespace(k=2) is a class in C that Dynamo has no rule for.
  * Offers: argparse.Namespace(k=2), a class in Python with attributes just so.
- * Refuses: unless it is bound once to a local name of which only attributes are read and stored: printed, compared, passed on or returned, it
+ * Refuses: unless it is bound once to a local name of which only attributes are stored, and read that are there: printed, compared, passed on or returned, it
  * would be seen to be another.  Safety: exact.  Page: docs/rules/GG097.md */
 #include "repair/hindrance.h"
+#include "repair/scalar.h"
 
 typedef struct object {
     const gg_rule_input *in;
     TSNode arguments, function;
-    gg_str wanted;
 } object;
 
 static bool is_private(gg_str name) {
     return gg_str_starts_with(name, GG_STR("_"));
 }
 
-/* No `o.<wanted>` is stored here. */
-static bool stores_another(TSNode node, void *data) {
-    const object *o = data;
-    TSNode left = gg__field(node, "left");
-    return !gg_node_is(node, "assignment") || !gg_node_is(left, "attribute") ||
-           !gg_str_equal(gg__text(o->in->tree, gg__field(left, "attribute")), o->wanted);
+/* `o.<name> = …`, of the object of that name */
+static bool stores(const object *o, TSNode statement, TSNode use, gg_str name) {
+    const gg_tree *tree = o->in->tree;
+    TSNode assignment = gg__child(statement, 0), left = gg__field(assignment, "left");
+    return gg_node_is(statement, "expression_statement") && gg_node_is(assignment, "assignment") &&
+           gg_node_is(left, "attribute") && gg_str_equal(gg__text(tree, gg__field(left, "attribute")), name) &&
+           gg_str_equal(gg__text(tree, gg__field(left, "object")), gg__text(tree, use));
 }
 
-static bool has(object *o, gg_str name) {
+/* … or in each iteration of `for i in range(3):` */
+static bool stores_in(const object *o, TSNode statement, TSNode use, gg_str name) {
+    if (stores(o, statement, use, name)) return true;
+    const gg_tree *tree = o->in->tree;
+    TSNode range = gg__field(statement, "right"), arguments = gg__field(range, "arguments");
+    TSNode body = gg__field(statement, "body");
+    double count = 0;
+    if (!gg_node_is(statement, "for_statement") || !gg_node_is(range, "call") || gg__child_count(arguments) != 1 ||
+        !gg__names_builtin(tree, gg__field(range, "function"), "range") ||
+        !gg__literal_value(tree, gg__child(arguments, 0), &count) || count < 1)
+        return false;
+    return stores(o, gg__child(body, 0), use, name);
+}
+
+/* Is the attribute there, whenever the object is used here?  Of one that is not the error names the class. */
+static bool has(const object *o, TSNode use, gg_str name) {
     for (uint32_t i = 0; i < gg__child_count(o->arguments); i++)
         if (gg_str_equal(gg__text(o->in->tree, gg__field(gg__child(o->arguments, i), "name")), name)) return true;
-    o->wanted = name;
-    return !gg__visit(o->function, stores_another, o);
+    TSNode statement = gg__statement(use), attribute = gg__parent(use);
+    if (stores(o, statement, use, name) && ts_node_eq(gg__field(gg__child(statement, 0), "left"), attribute))
+        return true;
+    for (TSNode at = statement; !ts_node_is_null(at) && !ts_node_eq(at, o->function); at = gg__parent(at))
+        for (TSNode before = ts_node_prev_named_sibling(at); !ts_node_is_null(before);
+             before = ts_node_prev_named_sibling(before))
+            if (stores_in(o, before, use, name)) return true;
+    return gg__hinder(o->in, attribute, "may not be there, and the error would name another class");
 }
 
 static bool is_attribute(TSNode node, void *data) {
-    object *o = data;
+    const object *o = data;
     TSNode parent = gg__parent(node), around = gg__parent(parent);
     gg_str name = gg__text(o->in->tree, gg__field(parent, "attribute"));
     if (!gg_node_is(parent, "attribute"))
         return gg__hinder(o->in, node, "is used as a whole, and would be seen to be of another class");
     while (gg_node_is(around, "expression_list")) around = gg__parent(around);
     if (gg_node_is(around, "delete_statement")) return gg__hinder(o->in, parent, "is deleted");
-    return !is_private(name) && has(o, name);
+    return !is_private(name) && has(o, node, name);
 }
 
 static bool asks_for_all_names(TSNode node, void *data) {
@@ -49,7 +71,7 @@ static bool asks_for_all_names(TSNode node, void *data) {
 static bool check(const gg_rule_input *in, gg_rule_match *out) {
     const gg_tree *tree = in->tree;
     TSNode call = gg__strip_parentheses(gg_node_at(tree, in->span)), assignment = gg__parent(call);
-    object o = {in, gg__field(call, "arguments"), gg__function(call), GG_STR_NULL};
+    object o = {in, gg__field(call, "arguments"), gg__function(call)};
     out->node = call;
     if (!gg_node_is(call, "call") || !gg__refers_to(tree, gg__field(call, "function"), "types.SimpleNamespace"))
         return false;

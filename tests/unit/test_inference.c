@@ -136,8 +136,14 @@ static gg_str describe_range(gg_arena *arena, const gg_rule_input *in, TSNode no
 static gg_str inferred(known *k, gg_str expression) {
     gg_error err = {0};
     gg_tree *tree = NULL;
-    gg_str program = gg_arena_printf(k->arena, "import math\nimport torch\nimport torch.nn.functional as F\n\n(%.*s)\n",
-                                     GG_STR_ARG(expression));
+    gg_str modules = GG_STR_NULL; /* as if their classes made them */
+    for (size_t i = 0; i < k->record.fact_count; i++)
+        if (k->facts[i].kind == GG_VALUE_MODULE)
+            modules = gg_arena_printf(k->arena, "%.*s%.*s = torch.nn.Tanh()\n", GG_STR_ARG(modules),
+                                      GG_STR_ARG(k->facts[i].name));
+    gg_str program =
+        gg_arena_printf(k->arena, "import math\nimport torch\nimport torch.nn.functional as F\n\n%.*s(%.*s)\n",
+                        GG_STR_ARG(modules), GG_STR_ARG(expression));
     gg_text *text = NULL;
     assert_int_equal(gg_text_new(&text, program, &err), 0);
     assert_int_equal(gg_tree_parse(&tree, text, NULL, NULL, 0, NULL, &err), 0);

@@ -88,6 +88,27 @@ WRONG = [
         args=COUNT,
     ),
     Case(
+        "a row that is not there, where other values do not ask for it",
+        SLICE.format("if x.max() > 0:\n        h = h + h[3]"),
+        SLICE.format("h = torch.where(x.max() > 0, h + h[3], h)"),
+        "on the given inputs with a single row and other values, eager: the original returns, the edited code raises IndexError",
+        args=COUNT,
+    ),
+    Case(
+        "the same of the second dimension",
+        SLICE.format("if x.max() > 0:\n        h = h + h[:, 2].sum()"),
+        SLICE.format("h = torch.where(x.max() > 0, h + h[:, 2].sum(), h)"),
+        "on the given inputs with a second dimension of one and other values, eager: the original returns, the edited code",
+        args="(torch.ones(2, 3, 4), torch.tensor(1))",
+    ),
+    Case(
+        "gradients where a number is zero, of other values",
+        "def f(x, k=2.0):\n    h = x * 2\n    if x.sum() > 0:\n        h = h / k\n    return h\n",
+        "def f(x, k=2.0):\n    h = x * 2\n    return torch.where(x.sum() > 0, h / k, h)\n",
+        "on the given inputs with `k` = 0.0 and other values: the gradient of input 0",
+        args="(torch.ones(4, 4),)",
+    ),
+    Case(
         "strides of a copy",
         "import copy\n\n\ndef f(x):\n    return copy.deepcopy(x)\n",
         "def f(x):\n    return x.clone()\n",

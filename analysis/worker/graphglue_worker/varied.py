@@ -261,13 +261,16 @@ def of(call: "Call") -> Iterator[Variation]:
         for other in _other_numbers(value):
             name = f"`{place}`" if isinstance(place, str) else f"argument {place + 1}"
             for ground in grounds:
-                yield _joined((f"{name} = {other}", _number(place, other)), ground, differentiate=ground is None)
+                worth = ground is None or (isinstance(other, float) and not other and ground is others)
+                yield _joined((f"{name} = {other}", _number(place, other)), ground, differentiate=worth)
     if integers and on_processor:
         yield from (_joined(("integers that are one more", _ONE_MORE)), _joined(("negated integers", _NEGATED)))
     for ground in grounds[2:]:
         yield _joined(others, ground)
     for changed in _parts_resized(call):
         yield from (_joined(changed, ground) for ground in grounds)
+    for changed in _FEWER:  # where the given values need what is not there any more, others may not
+        yield from (_joined(changed, ground) for ground in grounds[1:])
     for changed in _LAYOUTS:
         yield from (_joined(changed, ground, both=True) for ground in grounds)
 
@@ -278,6 +281,10 @@ def _parts_resized(call: "Call") -> Iterator[tuple[str, Step]]:
         yield f"one more row in part {i + 1}", _part(i, lambda size: size + 1)
 
 
+_FEWER: tuple[tuple[str, Step], ...] = (
+    ("a single row", _resized(0, -_ALL)),
+    ("a second dimension of one", _resized(1, -_ALL)),
+)
 _LAYOUTS: tuple[tuple[str, Step], ...] = (
     (NO_ROWS, _resized(0, -_ALL, 0)),
     ("a shorter last dimension", _resized(-1, -1)),

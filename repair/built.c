@@ -1,0 +1,206 @@
+/* Modules that a class makes itself.  See built.h.
+ *
+ * A capture sees one instance.  Where the class makes the module, it is of that kind in all of them; where the class is given it, another instance may
+ * have one that draws random numbers, or changes its operand in place. */
+#include "repair/built.h"
+
+#include "repair/scalar.h"
+
+enum { MAX_DEPTH = 8, NEVER = 100 };
+
+/* ---- attributes ---------------------------------------------------------------------------------------------------------- */
+
+typedef struct values {
+    const gg_tree *tree;
+    TSNode owner; /* the class; null: the whole file */
+    gg_str name;
+    uint32_t count;
+    gg__visitor found;
+    void *data;
+} values;
+
+static TSNode class_around(TSNode node) {
+    TSNode at = gg__parent(node);
+    while (!ts_node_is_null(at) && !gg_node_is(at, "class_definition")) at = gg__parent(at);
+    return at;
+}
+
+/* The class, or one that is derived from it. */
+static bool is_in_class(const values *v, TSNode node) {
+    if (ts_node_is_null(v->owner)) return true;
+    TSNode around = class_around(node), bases = gg__field(around, "superclasses");
+    if (ts_node_is_null(around)) return false;
+    return ts_node_eq(around, v->owner) ||
+           (!ts_node_is_null(bases) && gg__reads(v->tree, bases, gg__text(v->tree, gg__field(v->owner, "name"))));
+}
+
+static bool note_value(TSNode node, void *data) {
+    values *v = data;
+    TSNode parent = gg__parent(node);
+    bool listed = gg_node_is(parent, "pattern_list") || gg_node_is(parent, "tuple_pattern");
+    if (!gg_node_is(node, "attribute") || !gg_str_equal(gg__text(v->tree, gg__field(node, "attribute")), v->name) ||
+        !is_in_class(v, node))
+        return true;
+    bool stored = gg_node_is(parent, "assignment") && ts_node_eq(gg__field(parent, "left"), node);
+    if (!stored && !listed) return true;
+    v->count++;
+    TSNode value = listed ? (TSNode){0} : gg__field(parent, "right");
+    while (gg_node_is(value, "assignment")) value = gg__field(value, "right"); /* a = b = … */
+    return v->found(gg__strip_parentheses(value), v->data);
+}
+
+bool gg__each_attribute_value(const gg_tree *tree, TSNode attribute, gg__visitor found, void *data) {
+    bool own = gg_str_is(gg__text(tree, gg__field(attribute, "object")), "self");
+    values v = {.tree = tree, .name = gg__text(tree, gg__field(attribute, "attribute")), .found = found, .data = data};
+    if (own) v.owner = class_around(attribute);
+    return gg__visit(gg_tree_root(tree), note_value, &v) && v.count > 0;
+}
+
+static bool stop(TSNode node, void *data) {
+    (void)node, (void)data;
+    return false;
+}
+
+static bool is_in_init(TSNode value, void *data) {
+    const gg_tree *tree = data;
+    return !ts_node_is_null(value) && gg_str_is(gg__text(tree, gg__field(gg__function(value), "name")), "__init__");
+}
+
+bool gg__is_set_up_once(const gg_tree *tree, TSNode attribute) {
+    values v = {.tree = tree, .name = gg__text(tree, gg__field(attribute, "attribute")), .found = stop};
+    return gg__each_attribute_value(tree, attribute, is_in_init, (void *)tree) ||
+           gg__visit(gg_tree_root(tree), note_value, &v);
+}
+
+/* `t: torch.Tensor` alone binds nothing. */
+static bool is_no_member(TSNode node, void *data) {
+    const values *v = data;
+    TSNode block = gg__parent(gg__statement(node)), parent = gg__parent(node);
+    if (gg_node_is(parent, "assignment") && ts_node_is_null(gg__field(parent, "right"))) return true;
+    return !gg_node_is(node, "identifier") || !gg_str_equal(gg__text(v->tree, node), v->name) ||
+           !gg__is_binding(node) || !gg_node_is(gg__parent(block), "class_definition");
+}
+
+bool gg__is_of_a_class(const gg_tree *tree, gg_str name) {
+    values v = {.tree = tree, .name = name};
+    return !gg__visit(gg_tree_root(tree), is_no_member, &v);
+}
+
+/* ---- modules --------------------------------------------------------------------------------------------------------------- */
+
+typedef enum built { UNKNOWN, NEW, SAME } built; /* SAME: its call returns the operand */
+
+static const struct {
+    const char *path;
+    uint32_t in_place; /* the position of `inplace` */
+} kinds[] = {
+    {"torch.nn.CELU", 1},
+    {"torch.nn.Conv1d", NEVER},
+    {"torch.nn.Conv2d", NEVER},
+    {"torch.nn.Conv3d", NEVER},
+    {"torch.nn.ELU", 1},
+    {"torch.nn.GELU", NEVER},
+    {"torch.nn.Hardshrink", NEVER},
+    {"torch.nn.Hardsigmoid", 0},
+    {"torch.nn.Hardswish", 0},
+    {"torch.nn.Hardtanh", 2},
+    {"torch.nn.LayerNorm", NEVER},
+    {"torch.nn.LeakyReLU", 1},
+    {"torch.nn.Linear", NEVER},
+    {"torch.nn.LogSigmoid", NEVER},
+    {"torch.nn.LogSoftmax", NEVER},
+    {"torch.nn.Mish", 0},
+    {"torch.nn.ReLU", 0},
+    {"torch.nn.ReLU6", 0},
+    {"torch.nn.SELU", 0},
+    {"torch.nn.SiLU", 0},
+    {"torch.nn.Sigmoid", NEVER},
+    {"torch.nn.Softmax", NEVER},
+    {"torch.nn.Softplus", NEVER},
+    {"torch.nn.Softshrink", NEVER},
+    {"torch.nn.Softsign", NEVER},
+    {"torch.nn.Tanh", NEVER},
+    {"torch.nn.Tanhshrink", NEVER},
+};
+
+static bool names(const gg_tree *tree, TSNode function, const char *path) {
+    gg_str own = gg__text(tree, gg_node_is(function, "attribute") ? gg__field(function, "attribute") : function);
+    size_t dot = sizeof("torch.nn") - 1;
+    return gg_node_is(function, "identifier") || gg_str_is(own, path + dot + 1) ? gg__refers_to(tree, function, path)
+                                                                                : false;
+}
+
+/* `inplace` is a literal, or not said. */
+static bool says_in_place(const gg_tree *tree, TSNode arguments, uint32_t position) {
+    for (uint32_t i = 0; i < gg__child_count(arguments); i++) {
+        TSNode argument = gg__child(arguments, i), value = argument;
+        bool named = gg_node_is(argument, "keyword_argument");
+        if (gg_node_is(argument, "list_splat") || gg_node_is(argument, "dictionary_splat")) return position == NEVER;
+        if (named) value = gg__field(argument, "value");
+        bool asks = named ? gg_str_is(gg__text(tree, gg__field(argument, "name")), "inplace") : i >= position;
+        if (asks && !gg_node_is(value, "true") && !gg_node_is(value, "false")) return false;
+    }
+    return true;
+}
+
+/* `nn.Dropout(0.0)` */
+static bool drops_nothing(const gg_tree *tree, TSNode arguments) {
+    TSNode first = gg__child(arguments, 0);
+    double p = 1;
+    if (gg_node_is(first, "keyword_argument")) {
+        if (!gg_str_is(gg__text(tree, gg__field(first, "name")), "p")) return false;
+        first = gg__field(first, "value");
+    }
+    return gg__literal_value(tree, first, &p) && p == 0 && gg__child_count(arguments) == 1;
+}
+
+static built kind_of(const gg_tree *tree, TSNode value, uint32_t depth);
+
+static built sequence(const gg_tree *tree, TSNode arguments, uint32_t depth) {
+    built all = SAME;
+    for (uint32_t i = 0; i < gg__child_count(arguments); i++) {
+        TSNode part = gg__child(arguments, i);
+        if (gg_node_is(part, "comment")) continue;
+        built one = kind_of(tree, part, depth + 1);
+        if (one == UNKNOWN) return UNKNOWN;
+        if (one == NEW) all = NEW;
+    }
+    return all;
+}
+
+static built kind_of(const gg_tree *tree, TSNode value, uint32_t depth) {
+    value = gg__strip_parentheses(value);
+    TSNode function = gg__field(value, "function"), arguments = gg__field(value, "arguments");
+    if (depth > MAX_DEPTH || ts_node_is_null(value)) return UNKNOWN;
+    if (gg_node_is(value, "conditional_expression") && gg__child_count(value) == 3) {
+        built yes = kind_of(tree, gg__child(value, 0), depth + 1);
+        return yes == kind_of(tree, gg__child(value, 2), depth + 1) ? yes : UNKNOWN;
+    }
+    if (!gg_node_is(value, "call") || !gg_node_is(arguments, "argument_list")) return UNKNOWN;
+    if (names(tree, function, "torch.nn.Sequential")) return sequence(tree, arguments, depth);
+    if (names(tree, function, "torch.nn.Identity")) return SAME;
+    if (names(tree, function, "torch.nn.Dropout") || names(tree, function, "torch.nn.AlphaDropout"))
+        return drops_nothing(tree, arguments) ? SAME : UNKNOWN;
+    for (size_t i = 0; i < GG_COUNT(kinds); i++)
+        if (names(tree, function, kinds[i].path))
+            return says_in_place(tree, arguments, kinds[i].in_place) ? NEW : UNKNOWN;
+    return UNKNOWN;
+}
+
+typedef struct building {
+    const gg_tree *tree;
+    built kind; /* of those so far */
+} building;
+
+static bool is_of_the_kind(TSNode value, void *data) {
+    building *b = data;
+    built kind = kind_of(b->tree, value, 0);
+    bool alike = kind != UNKNOWN && (b->kind == UNKNOWN || b->kind == kind);
+    b->kind = kind;
+    return alike;
+}
+
+bool gg__is_built_by_class(const gg_tree *tree, TSNode attribute) {
+    building b = {.tree = tree, .kind = UNKNOWN};
+    return gg__each_attribute_value(tree, attribute, is_of_the_kind, &b);
+}

@@ -1,0 +1,20 @@
+/* What classes give their attributes: whether it is so in every instance.  Private to repair/.  Any thread. */
+#ifndef GG_REPAIR_BUILT_H
+#define GG_REPAIR_BUILT_H
+
+#include "repair/syntax.h"
+
+/* Calls found for the right side of each assignment of the attribute (`self.act`, `net.act`) in the class around it and those derived from it there, or in
+ * the whole file where it is not one of self.  Null for one that is no plain assignment.  False when found returned false, or there is none. */
+bool gg__each_attribute_value(const gg_tree *tree, TSNode attribute, gg__visitor found, void *data);
+/* Is it assigned in __init__ alone, or nowhere in the file, as a registered buffer? */
+bool gg__is_set_up_once(const gg_tree *tree, TSNode attribute);
+/* Is the attribute a module of torch's in every instance, of a kind that its class says: none that it is given, or looks up in a table?  One call of it
+ * makes a new tensor in all of them, or returns its operand in all. */
+bool gg__is_built_by_class(const gg_tree *tree, TSNode attribute);
+/* May a number, by which something is divided, be zero in another call or instance, as far as the file tells? */
+bool gg__may_be_zero(const gg_rule_input *in, TSNode number);
+/* Is the name bound in the body of a class of the file? */
+bool gg__is_of_a_class(const gg_tree *tree, gg_str name);
+
+#endif
