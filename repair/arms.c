@@ -338,6 +338,21 @@ static void settle(gg__select *s, gg__arm *arm) {
         if (arm->items[i].pending) gg__settle(s, &arm->items[i], arm->suffix);
 }
 
+/* A name, an attribute, a part of one: memory that others may change; but for the names that conditions were given here. */
+static bool is_stored_name(const gg__select *s, gg_str text) {
+    for (size_t i = 0; i < s->made_count; i++)
+        if (gg_str_equal(s->made[i], text)) return false;
+    return gg_str_find(text, GG_STR("("), 0) == SIZE_MAX && gg_str_find(text, GG_STR(" "), 0) == SIZE_MAX;
+}
+
+/* `self.ready`, which a store in an arm may change: what it was. */
+static void copy_test(gg__select *s, gg__test *test) {
+    gg_str name = gg__new_name(s, "chosen");
+    gg__select_line(s, name, gg_arena_printf(s->arena, "%.*s.clone()", GG_STR_ARG(test->text)));
+    test->text = name;
+    test->atom = true;
+}
+
 /* The condition is asked once, however often it is read. */
 static void keep_test(gg__select *s, gg__test *test) {
     if (is_word(test->text)) return;
@@ -347,22 +362,13 @@ static void keep_test(gg__select *s, gg__test *test) {
     test->atom = true;
 }
 
-/* A name, an attribute, a part of one: memory that others may change; but for the names that conditions were given here. */
-static bool is_stored_name(gg_str text) {
-    return gg_str_find(text, GG_STR("("), 0) == SIZE_MAX && gg_str_find(text, GG_STR(" "), 0) == SIZE_MAX;
-}
-
 /* What both arms did becomes a part of the arm around them.  The condition is asked in front of what stores. */
 static bool join(gg__select *s, gg__test *test, bool several, const gg__events *yes, const gg__events *no) {
     bool stored = gg__count_woven(yes, no) > 0;
     gg__events *behind = gg__new_events(s);
     gg__flush(s, behind);
-    bool changes = (gg__stores_truth(yes) || gg__stores_truth(no)) && is_stored_name(test->text);
-    if (several && changes) { /* `self.ready`, which a store changes */
-        gg_str name = gg__new_name(s, "chosen");
-        gg__select_line(s, name, gg_arena_printf(s->arena, "%.*s.clone()", GG_STR_ARG(test->text)));
-        test->text = name;
-    }
+    bool changes = (gg__stores_truth(yes) || gg__stores_truth(no)) && is_stored_name(s, test->text);
+    if (several && changes) copy_test(s, test);
     if (stored && several) keep_test(s, test);
     gg__flush(s, s->events);
     if (!gg__weave(s, *test, yes, no, s->events)) return false;
@@ -392,6 +398,7 @@ static bool select_chain(gg__select *s, gg__arm *arm, TSNode node, const gg__tes
         test = *given;
     else if (!gg__test_of(s, arm, gg__field(own, "condition"), &test))
         return depth ? gg__untestable(s, gg__field(own, "condition")) : false;
+    if (s->keeps_tests && s->stores && is_stored_name(s, test.text)) copy_test(s, &test);
     if (s->keeps_tests) keep_test(s, &test);
     bool done = select_arms(s, arm, node, test, &outer, clause, fallback, depth);
     s->taken = outer;

@@ -81,6 +81,8 @@ bool gg__test_naming(gg__select *s, TSNode condition, gg__test *out) {
     if (!gg_node_is(named, "named_expression") || !gg_node_is(gg__parent(named), "parenthesized_expression") ||
         !gg__is_evaluated_whole(condition))
         return false;
+    if (s->stores && !gg__infer_loosely(s->in, gg__field(named, "value")).fresh)
+        return false; /* memory that an arm may store to */
     s->as_before = s->names = true;
     bool known = gg__test_of(s, NULL, condition, out);
     s->as_before = s->names = false;

@@ -5,6 +5,8 @@
 #include "repair/scalar.h"
 #include "repair/select.h"
 
+#include <math.h>
+
 enum { MAX_BACK = 16 };
 
 TSNode gg__guarded(const gg__select *s, const gg__arm *arm, TSNode node, const char **fill) {
@@ -18,7 +20,7 @@ TSNode gg__guarded(const gg__select *s, const gg__arm *arm, TSNode node, const c
     gg_str op = gg__text(s->in->tree, gg__field(node, "operator"));
     if (gg_str_is(op, "**")) {
         gg__meta base = gg__infer_in(s, arm, left), exponent = gg__infer_in(s, arm, right);
-        bool rough = gg__has_root(base, exponent) && exponent.value != 0 && exponent.value < 1;
+        bool rough = gg__has_root(base, exponent) && (exponent.value < 0 || floor(exponent.value) != exponent.value);
         return rough ? left : none;
     }
     gg__meta m = gg__infer_in(s, arm, right);

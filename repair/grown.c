@@ -75,7 +75,7 @@ bool gg__grow(const gg_rule_input *in, TSNode statement, size_t number, gg_arena
             if (seen <= number) continue;
             out->facts = gg_arena_alloc(arena, sizeof(*out->facts) * record->fact_count);
             for (size_t j = 0; j < record->fact_count; j++) out->facts[j] = record->facts[j];
-            int64_t shape[GG__MAX_RANK];
+            int64_t shape[GG__MAX_RANK] = {0};
             for (int32_t j = 0; j < fact->rank; j++) shape[j] = fact->shape[j];
             shape[dim] = sizes[seen - number - 1];
             set_shape(&out->facts[i], shape, arena);

@@ -149,8 +149,8 @@ static bool divides_smoothly(gg__meta divisor) {
 static gg__meta power(gg__meta a, gg__meta b, gg__meta out) {
     bool whole = gg__is_integer(out.dtype);
     if (gg__is_bool(out.dtype) || (whole && !(gg__is_number(b) && b.constant && b.value >= 0))) return gg__unknown;
-    bool steady = (gg__is_number(b) && b.constant && (b.value == 0 || b.value >= 1)) ||
-                  (gg__is_number(a) && a.constant && a.value > 0);
+    bool whole_power = gg__is_number(b) && b.constant && floor(b.value) == b.value; /* else it has none below zero */
+    bool steady = (whole_power && b.value >= 0) || (gg__is_number(a) && a.constant && a.value > 0);
     out.smooth = out.smooth && steady;
     out.linear = false;
     if (gg__is_half(out.dtype)) out.vague = out.vague ? GG__VAGUE : GG__WIDENED;

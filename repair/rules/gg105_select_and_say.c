@@ -5,6 +5,13 @@
 
 extern const gg_rule gg_rule_where, gg_rule_select;
 
+/* Without stores in the arms, or with them. */
+static bool select_any(const gg_rule_input *in, gg_arena *arena, gg__branch *out) {
+    gg_rule_input quiet = *in; /* what hinders the second try hinders */
+    quiet.hindrance = NULL;
+    return gg__select_branch(&quiet, false, true, arena, out) || gg__select_branch(in, true, true, arena, out);
+}
+
 static bool check(const gg_rule_input *in, gg_rule_match *out) {
     gg_rule_match simple;
     gg__branch branch;
@@ -13,7 +20,7 @@ static bool check(const gg_rule_input *in, gg_rule_match *out) {
     if (!gg__is_branch(in) || gg_rule_where.check(&quiet, &simple) || gg_rule_select.check(&quiet, &simple))
         return false;
     gg_arena *arena = gg_arena_new();
-    bool done = gg__select_branch(in, false, true, arena, &branch);
+    bool done = select_any(in, arena, &branch);
     out->node = branch.node;
     gg_arena_free(arena);
     return done;
@@ -22,8 +29,7 @@ static bool check(const gg_rule_input *in, gg_rule_match *out) {
 static int edit(const gg_rule_input *in, const gg_rule_match *match, gg_arena *arena, gg_edits *out, gg_error *err) {
     gg__branch branch;
     (void)match;
-    if (!gg__select_branch(in, false, true, arena, &branch))
-        return gg_fail(err, GG_ENOMATCH, "the arms are not proven to be alike");
+    if (!select_any(in, arena, &branch)) return gg_fail(err, GG_ENOMATCH, "the arms are not proven to be alike");
     out->copies = branch.copies;
     gg__require_module(in->tree, branch.node, "torch", arena, out);
     gg_edits_add(out, branch.span, branch.text);
