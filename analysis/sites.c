@@ -125,6 +125,40 @@ static void add_caller(gg_arena *arena, gg_site *site, const gg_break *record) {
     site->callers = grown;
 }
 
+static bool same_steps(const gg_fact *a, const gg_fact *b) {
+    if (a->step_count != b->step_count) return false;
+    for (size_t i = 0; i < a->step_count; i++) {
+        const gg_step *x = &a->steps[i], *y = &b->steps[i];
+        if (x->op != y->op || x->widens != y->widens || x->size_count != y->size_count ||
+            !gg_str_equal(x->dtype, y->dtype) || !gg_str_equal(x->device, y->device) ||
+            (x->size_count && memcmp(x->sizes, y->sizes, x->size_count * sizeof(*x->sizes)) != 0))
+            return false;
+    }
+    return true;
+}
+
+/* What was told of the first record and is not so in a later one.  Rules take for granted that a tensor requires no gradient, that it has no gaps, and
+ * what a module does. */
+static void widen(gg_fact *fact, const gg_fact *later) {
+    if (fact->kind != later->kind) return;
+    fact->requires_grad = fact->requires_grad || later->requires_grad;
+    if (fact->layout != later->layout) fact->layout = GG_LAYOUT_STRIDED;
+    if (fact->type.len == 0) fact->type = later->type;
+    if (!same_steps(fact, later)) fact->step_count = 0;
+}
+
+static void widen_facts(gg_arena *arena, gg_site *site, const gg_break *record) {
+    gg_break *first = GG_ARENA_ARRAY(arena, gg_break, 1);
+    *first = *site->first;
+    if (first->fact_count == 0) return;
+    first->facts = GG_ARENA_ARRAY(arena, gg_fact, first->fact_count);
+    memcpy(first->facts, site->first->facts, first->fact_count * sizeof(gg_fact));
+    for (size_t i = 0; i < first->fact_count; i++)
+        for (size_t j = 0; j < record->fact_count; j++)
+            if (gg_str_equal(first->facts[i].name, record->facts[j].name)) widen(&first->facts[i], &record->facts[j]);
+    site->first = first;
+}
+
 static void add_record(grouping *g, const gg_entry *entry, const gg_break *record) {
     gg_site placed = place(g, record);
     gg_site *site = find_site(g, &placed);
@@ -139,6 +173,8 @@ static void add_record(grouping *g, const gg_entry *entry, const gg_break *recor
         site->stack = record->stack;
         site->stack_len = record->stack_len;
         site->nothing_compiled = true;
+    } else {
+        widen_facts(g->arena, site, record);
     }
     site->nothing_compiled = site->nothing_compiled && entry->status == GG_ENTRY_BREAKS && entry->graphs == 0;
     site->count++;

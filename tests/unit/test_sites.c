@@ -119,6 +119,33 @@ static void test_grouping(void **state) {
     gg_sources_free(sources);
 }
 
+/* What is not so in each record is not told. */
+static void test_facts_of_several_records(void **state) {
+    (void)state;
+    gg_step map = {.op = GG_STEP_MAP}, same = {.op = GG_STEP_SAME};
+    gg_fact one[] = {{.name = GG_STR("x"), .kind = GG_VALUE_TENSOR},
+                     {.name = GG_STR("y"), .kind = GG_VALUE_TENSOR},
+                     {.name = GG_STR("act"), .kind = GG_VALUE_MODULE, .steps = &map, .step_count = 1}};
+    gg_fact other[] = {
+        {.name = GG_STR("act"), .kind = GG_VALUE_MODULE, .steps = &same, .step_count = 1},
+        {.name = GG_STR("x"), .kind = GG_VALUE_TENSOR, .requires_grad = true, .layout = GG_LAYOUT_DENSE}};
+    gg_break breaks[] = {
+        {.id = GG_STR("GB0059"), .stack = in_g, .stack_len = 3, .facts = one, .fact_count = GG_COUNT(one)},
+        {.id = GG_STR("GB0059"), .stack = in_g, .stack_len = 3, .facts = other, .fact_count = GG_COUNT(other)}};
+    gg_entry entry = {.name = GG_STR("a"), .breaks = breaks, .break_count = 2};
+    gg_sources *sources = sources_with_program();
+    gg_arena *arena = gg_arena_new();
+    gg_site_list sites = gg_sites_group(&entry, 1, sources, NULL, arena);
+    assert_int_equal(sites.len, 1);
+    const gg_fact *facts = sites.items[0].first->facts;
+    assert_true(facts[0].requires_grad && facts[0].layout == GG_LAYOUT_STRIDED);
+    assert_true(!facts[1].requires_grad && facts[1].layout == GG_LAYOUT_CONTIGUOUS);
+    assert_int_equal(facts[2].step_count, 0);
+    assert_true(!one[0].requires_grad && one[2].step_count == 1); /* the record's own */
+    gg_arena_free(arena);
+    gg_sources_free(sources);
+}
+
 /* A class is made by the code around it; a function's name stands for its own frame. */
 static void test_enclosing_of_definitions(void **state) {
     (void)state;
@@ -246,8 +273,12 @@ static void test_carry(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_grouping), cmocka_unit_test(test_loops), cmocka_unit_test(test_cost_and_mark),
-        cmocka_unit_test(test_sources),  cmocka_unit_test(test_carry), cmocka_unit_test(test_enclosing_of_definitions)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_grouping),
+                                       cmocka_unit_test(test_facts_of_several_records),
+                                       cmocka_unit_test(test_loops),
+                                       cmocka_unit_test(test_cost_and_mark),
+                                       cmocka_unit_test(test_sources),
+                                       cmocka_unit_test(test_carry),
+                                       cmocka_unit_test(test_enclosing_of_definitions)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

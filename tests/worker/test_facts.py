@@ -164,3 +164,29 @@ class Counter(nn.Module):
 
 def test_attributes_that_are_only_changed_in_place(worker: Worker, write: Write) -> None:
     assert facts_of(worker, write, COUNTER, "Counter()")["self.count"]["dtype"] == "torch.int64"
+
+
+AGAIN = """
+def halved(t, act):
+    if t.sum() > 0:
+        t = act.of(t / 2)
+    return t
+
+
+class Act:
+    def __init__(self, of):
+        self.of = of
+
+
+def f(x):
+    a = halved(x, Act(nn.ReLU()))
+    b = halved(x.t(), Act(nn.Dropout(0.5)))
+    return a + b + halved(x.clone().requires_grad_(), Act(nn.ReLU()))
+"""
+
+
+def test_what_is_not_so_at_a_later_time_is_not_told(worker: Worker, write: Write) -> None:
+    breaks = worker.capture(write(HEAD + AGAIN + INPUTS.format("f"))).entry["breaks"]
+    of_its_own = next(b["facts"] for b in breaks if b["facts"]["t"]["requires_grad"])  # compiled thrice
+    assert of_its_own["t"]["layout"] == "strided"
+    assert "steps" not in of_its_own["act.of"]

@@ -235,3 +235,20 @@ def of_stopped(frame: FrameType | None) -> Fact | None:
                 fallback = fact
         frame = frame.f_back
     return fallback
+
+
+def widen(first: dict[str, Fact], later: dict[str, Fact]) -> None:
+    """Of a place that is met again: what was told of the first time and is not so now.  Rules take for granted that a tensor requires no
+    gradient, that it has no gaps, and what a module does."""
+    for name, fact in first.items():
+        other = later.get(name, fact)
+        if other["kind"] != fact["kind"]:
+            continue
+        if fact["kind"] == "tensor":
+            fact["requires_grad"] = bool(fact.get("requires_grad") or other.get("requires_grad"))
+            if fact.get("layout") != other.get("layout"):
+                fact["layout"] = "strided"
+            if kind := fact.get("type") or other.get("type"):
+                fact["type"] = kind
+        elif fact.get("steps") != other.get("steps"):
+            fact.pop("steps", None)

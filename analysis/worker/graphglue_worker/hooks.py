@@ -175,6 +175,7 @@ def _commit(error: BaseException, moment: Moment, given_up: str) -> None:
     if key in _listener.told:
         now.last = _listener.told[key]
         records.worsen(now.last, cost, record["aggravations"])
+        facts.widen(now.last["facts"], record["facts"])
         return
     now.last = _listener.told[key] = record
     if _AT_ONCE:
