@@ -1,4 +1,5 @@
 /* Arms of branches as values.  See select.h. */
+#include "repair/built.h"
 #include "repair/hindrance.h"
 #include "repair/infer.h"
 #include "repair/select.h"
@@ -131,6 +132,8 @@ static bool augment(gg__select *s, gg__arm *arm, TSNode node) {
     if (s->divides_safely && !gg__divisors_are_smooth(s, arm, right)) return false;
     op = gg_str_slice(op, 0, op.len - 1);
     gg__meta old = gg__infer_in(s, arm, left), m = gg__arithmetic(op, old, gg__infer_in(s, arm, right));
+    if (gg_str_is(op, "/") && gg__is_number(gg__infer_in(s, arm, right)) && gg__may_be_zero(s->in, right))
+        m.smooth = false;
     bool number = gg__is_number(old) && gg__is_number(m), fresh = true;
     for (size_t i = 0; i < arm->count; i++)
         fresh = fresh && (arm->items[i].meta.fresh || gg__is_number(arm->items[i].meta));
