@@ -29,146 +29,27 @@ static place moved(const place *p, int32_t more, int32_t behind) {
     return (place){p->in, p->rank + more, behind, p->depth + 1, p->use, p->exact};
 }
 
-static bool whole(const gg_tree *tree, TSNode node, int64_t *out) {
-    double value;
-    if (!gg__literal_value(tree, node, &value) || fabs(value) > 1e9 || gg_node_is(node, "float")) return false;
-    *out = (int64_t)value;
-    return true;
-}
-
 /* A literal, or a number that an attribute has. */
 static int64_t size_of(const place *p, TSNode node) {
     int64_t value = 0;
-    if (whole(p->in->tree, node, &value)) return larger(value, 0);
+    if (gg__whole_literal(p->in->tree, node, &value)) return larger(value, 0);
     const gg_fact *fact = gg_node_is(node, "attribute") ? gg__fact_of(p->in, gg__text(p->in->tree, node)) : NULL;
     return fact && fact->kind == GG_VALUE_INT && fact->has_number ? (int64_t)fact->number : 0;
-}
-
-/* ---- what has been read or asked before -------------------------------------------------------------------------------------- */
-
-typedef struct evidence {
-    const place *p;
-    gg_str name;
-    int64_t found;
-    bool holds; /* what is looked at is a condition that holds */
-} evidence;
-
-/* `x.shape[1]`, `x.size(1)`, `len(x)` */
-static bool is_size(const evidence *e, TSNode node) {
-    const gg_tree *tree = e->p->in->tree;
-    TSNode function = gg__field(node, "function"), of, dim;
-    int64_t at = -1;
-    int32_t front = e->p->rank - 1 - e->p->behind;
-    if (gg_node_is(node, "call") && gg__names_builtin(tree, function, "len"))
-        return front == 0 && gg_str_equal(gg__text(tree, gg__child(gg__field(node, "arguments"), 0)), e->name);
-    bool call = gg_node_is(node, "call");
-    TSNode attribute = call ? function : gg__field(node, "value");
-    of = gg__field(attribute, "object");
-    dim = call ? gg__child(gg__field(node, "arguments"), 0) : gg__field(node, "subscript");
-    bool sized = gg_str_is(gg__text(tree, gg__field(attribute, "attribute")), call ? "size" : "shape");
-    if (!sized || !whole(tree, dim, &at) || !gg_str_equal(gg__text(tree, of), e->name)) return false;
-    return at == front || at == -1 - e->p->behind;
-}
-
-/* `x.shape[0] > 3` */
-static void note_comparison(evidence *e, TSNode node) {
-    const gg_tree *tree = e->p->in->tree;
-    gg_str op = gg__text(tree, ts_node_child(node, 1));
-    int64_t value = 0;
-    if (!e->holds || gg__child_count(node) != 2 || !is_size(e, gg__child(node, 0)) ||
-        !whole(tree, gg__child(node, 1), &value))
-        return;
-    if (gg_str_is(op, ">")) e->found = larger(e->found, value + 1);
-    if (gg_str_is(op, ">=") || gg_str_is(op, "==")) e->found = larger(e->found, value);
-}
-
-/* `x[:, 3]` */
-static void note_subscript(evidence *e, TSNode node) {
-    const gg_tree *tree = e->p->in->tree;
-    TSNode indices[GG__MAX_RANK];
-    uint32_t count = gg__indices_of(node, indices, GG__MAX_RANK);
-    int32_t front = e->p->rank - 1 - e->p->behind;
-    int64_t value = 0;
-    if (!gg_str_equal(gg__text(tree, gg__field(node, "value")), e->name) || front >= (int32_t)count) return;
-    for (int32_t i = 0; i < front; i++)
-        if (gg_node_is(indices[i], "none") || gg_node_is(indices[i], "ellipsis")) return;
-    if (whole(tree, indices[front], &value)) e->found = larger(e->found, value < 0 ? -value : value + 1);
-}
-
-/* What is evaluated whenever the whole is. */
-static bool note_reading(TSNode node, void *data) {
-    static const char *const later[] = {"lambda", "function_definition", "block", "class_definition"};
-    evidence *e = data;
-    TSNode parent = gg__parent(node);
-    if (gg__is_one_of(gg_str_from(ts_node_type(node)), later, GG_COUNT(later)) || gg__is_comprehension(node))
-        return false;
-    bool both = gg_str_is(gg__text(e->p->in->tree, gg__field(parent, "operator")), "and");
-    if (gg_node_is(parent, "boolean_operator") && ts_node_eq(gg__field(parent, "right"), node) && !(both && e->holds))
-        return false;
-    if (gg_node_is(parent, "conditional_expression") && !ts_node_eq(gg__child(parent, 1), node)) return false;
-    if (gg_node_is(node, "comparison_operator")) note_comparison(e, node);
-    if (gg_node_is(node, "subscript")) note_subscript(e, node);
-    return true;
-}
-
-/* Visits as far as each visit goes on, unlike gg__visit. */
-static void look(evidence *e, TSNode node, uint32_t depth) {
-    if (ts_node_is_null(node) || depth > 60 || !note_reading(node, e)) return;
-    bool was = e->holds; /* under `or` and `not` it tells nothing */
-    bool plain = !gg_node_is(node, "not_operator") && !gg_node_is(node, "conditional_expression") &&
-                 !(gg_node_is(node, "boolean_operator") &&
-                   gg_str_is(gg__text(e->p->in->tree, gg__field(node, "operator")), "or"));
-    e->holds = was && plain;
-    for (uint32_t i = 0; i < gg__child_count(node); i++) look(e, gg__child(node, i), depth + 1);
-    e->holds = was;
-}
-
-static void look_at_statement(evidence *e, TSNode statement) {
-    bool branch = gg_node_is(statement, "if_statement") || gg_node_is(statement, "while_statement");
-    TSNode iterated = gg_node_is(statement, "for_statement") ? gg__field(statement, "right") : statement;
-    e->holds = gg_node_is(statement, "assert_statement");
-    look(e, branch ? gg__field(statement, "condition") : iterated, 0);
-}
-
-/* The name's value where it is bound last, or null; and what was read of it since. */
-static TSNode follow(evidence *e, TSNode node) {
-    const gg_tree *tree = e->p->in->tree;
-    TSNode function = gg__function(node), none = {0};
-    for (TSNode at = node, up = gg__parent(at); !ts_node_is_null(up) && !ts_node_eq(at, function);
-         at = up, up = gg__parent(up)) {
-        bool loop = gg_node_is(up, "for_statement") || gg_node_is(up, "while_statement");
-        if (loop && gg__binds(tree, up, e->name)) return none;
-        bool branch = gg_node_is(up, "if_statement") || gg_node_is(up, "elif_clause");
-        e->holds = branch && ts_node_eq(gg__field(up, "consequence"), at);
-        if (branch) look(e, gg__field(up, "condition"), 0);
-        if (gg_node_is(up, "lambda") || gg__is_comprehension(up)) return none;
-        if (!gg_node_is(up, "block")) continue;
-        for (TSNode before = ts_node_prev_named_sibling(at); !ts_node_is_null(before);
-             before = ts_node_prev_named_sibling(before)) {
-            TSNode assignment = gg__child(before, 0);
-            if (!gg__binds(tree, before, e->name)) {
-                look_at_statement(e, before);
-                continue;
-            }
-            bool plain = gg_node_is(before, "expression_statement") && gg_node_is(assignment, "assignment") &&
-                         gg_str_equal(gg__text(tree, gg__field(assignment, "left")), e->name);
-            return plain ? gg__field(assignment, "right") : none;
-        }
-    }
-    return none;
 }
 
 /* ---- expressions ----------------------------------------------------------------------------------------------------------------- */
 
 static int64_t of_name(const place *p, TSNode node) {
     const gg_tree *tree = p->in->tree;
-    evidence e = {.p = p, .name = gg__text(tree, node)}, later = e;
-    TSNode value = follow(&e, node), then = follow(&later, p->use);
+    gg_str name = gg__text(tree, node);
+    int64_t found, later;
+    TSNode value = gg__read_since(p->in->tree, node, name, p->rank, p->behind, &found);
+    TSNode then = gg__read_since(p->in->tree, p->use, name, p->rank, p->behind, &later);
     bool given = ts_node_is_null(value) && ts_node_is_null(then) &&
-                 !gg__binds(tree, gg__field(gg__function(node), "body"), e.name);
-    if (given || (!ts_node_is_null(value) && ts_node_eq(value, then))) e.found = larger(e.found, later.found);
+                 !gg__binds(tree, gg__field(gg__function(node), "body"), name);
+    if (given || (!ts_node_is_null(value) && ts_node_eq(value, then))) found = larger(found, later);
     place inner = moved(p, 0, p->behind);
-    return larger(p->exact ? 0 : e.found, ts_node_is_null(value) ? 0 : least(&inner, value));
+    return larger(p->exact ? 0 : found, ts_node_is_null(value) ? 0 : least(&inner, value));
 }
 
 /* A tensor that an object has; not one that a call gives it. */
@@ -212,7 +93,7 @@ static int64_t of_sizes(const place *p, TSNode arguments, uint32_t from) {
 static int32_t written(const gg_tree *tree, TSNode node, int32_t rank) {
     int64_t dim = 0;
     if (gg_node_is(node, "keyword_argument")) node = gg__field(node, "value");
-    if (!whole(tree, node, &dim) || dim >= rank || dim < -rank) return -1;
+    if (!gg__whole_literal(tree, node, &dim) || dim >= rank || dim < -rank) return -1;
     return (int32_t)(dim < 0 ? -1 - dim : rank - 1 - dim);
 }
 

@@ -41,9 +41,10 @@ static TSNode parameter_of(const gg_tree *tree, TSNode function, gg_str name) {
     return (TSNode){0};
 }
 
-/* A default that is no zero says what the parameter is for; so does `int`, or no type, of one that has to be given: a size, mostly. */
+/* A default that is no zero says what the parameter is for; an integer that has to be given is a size, mostly. */
 static bool parameter_may_be_zero(const gg_tree *tree, TSNode parameter, bool whole) {
     TSNode value = gg__field(parameter, "value");
+    whole = whole || gg_str_is(gg__text(tree, gg__field(parameter, "type")), "int");
     return ts_node_is_null(value) ? !whole : !is_other_literal(tree, value);
 }
 
@@ -139,6 +140,16 @@ static bool is_asked_before(const gg_tree *tree, TSNode node) {
     return false;
 }
 
+/* `dim ** 0.5`, `math.sqrt(dim)` of what has to be given: of a size. */
+static bool is_given(const number *n, TSNode node) {
+    const gg_tree *tree = n->in->tree;
+    node = gg__strip_parentheses(node);
+    TSNode parameter = parameter_of(tree, n->scope, gg__text(tree, node));
+    return gg_node_is(node, "identifier") && !ts_node_is_null(parameter) &&
+           ts_node_is_null(gg__field(parameter, "value")) &&
+           ts_node_is_null(gg__value_at(tree, node, gg__text(tree, node)));
+}
+
 /* ---- expressions ----------------------------------------------------------------------------------------------------------------- */
 
 static bool call_may_be_zero(const number *n, TSNode node) {
@@ -148,6 +159,7 @@ static bool call_may_be_zero(const number *n, TSNode node) {
     gg_str name = gg__text(tree, gg_node_is(function, "attribute") ? gg__field(function, "attribute") : function);
     uint32_t count = gg__child_count(arguments);
     if (gg_str_is(name, "exp")) return false;
+    if (gg_str_is(name, "sqrt") && count == 1 && is_given(n, gg__child(arguments, 0))) return false;
     if (gg_str_is(name, "max") && count == 2) {
         double a = 0, b = 0;
         bool above = (gg__literal_value(tree, gg__child(arguments, 0), &a) && a > 0) ||
@@ -165,6 +177,7 @@ static bool operation_may_be_zero(const number *n, TSNode node) {
     if (gg_str_is(op, "/")) return may_be_zero(n, left);
     if (gg_str_is(op, "+")) return !is_other_literal(tree, left) && !is_other_literal(tree, right);
     if (!gg_str_is(op, "**")) return true;
+    if (is_given(n, left)) return false;
     double power;
     return !(gg__literal_value(tree, right, &power) && power < 0) && may_be_zero(n, left); /* of zero it is an error */
 }

@@ -206,6 +206,11 @@ def _resized(dim: int, more: int, least: int = 1) -> Step:
     return lambda call: resize(call, dim, more, least)
 
 
+def _shorter_second(call: "Call") -> bool:
+    """Of tensors of three dimensions and more, and of others along with them: that of two is what layers are made for."""
+    return any(x.dim() > 2 for x in _tensors(call)[:1]) and resize(call, 1, -_ALL)  # noqa: PLR2004
+
+
 def _parts(call: "Call") -> list[torch.Tensor]:
     """The tensors with dimensions that are in lists and tuples among the arguments."""
     lists = [v for v in (*call.args, *call.kwargs.values()) if isinstance(v, (list, tuple))]
@@ -283,7 +288,7 @@ def _parts_resized(call: "Call") -> Iterator[tuple[str, Step]]:
 
 _FEWER: tuple[tuple[str, Step], ...] = (
     ("a single row", _resized(0, -_ALL)),
-    ("a second dimension of one", _resized(1, -_ALL)),
+    ("a second dimension of one", _shorter_second),
 )
 _LAYOUTS: tuple[tuple[str, Step], ...] = (
     (NO_ROWS, _resized(0, -_ALL, 0)),
