@@ -1,10 +1,7 @@
 /* Arms of branches as values.  See select.h. */
-<<<<<<< HEAD
 #include "repair/alias.h"
-#include "repair/grown.h"
-=======
 #include "repair/built.h"
->>>>>>> sound
+#include "repair/grown.h"
 #include "repair/hindrance.h"
 #include "repair/infer.h"
 #include "repair/select.h"
@@ -136,16 +133,11 @@ static bool augment(gg__select *s, gg__arm *arm, TSNode node) {
     if (!gg_node_is(left, "identifier") || op.len < 2) return false; /* GG045 says more */
     if (s->divides_safely && !gg__divisors_are_smooth(s, arm, right)) return false;
     op = gg_str_slice(op, 0, op.len - 1);
-<<<<<<< HEAD
     gg__meta old = gg__infer_in(s, arm, left), by = gg__infer_in(s, arm, right), m = gg__arithmetic(op, old, by);
     bool guarded = s->divides_safely && gg_str_is(op, "/") && by.sort == GG__TENSOR;
     if (guarded && !gg__is_made_smoothly(s, arm, right)) return false;
     if (guarded) m.smooth = old.smooth && by.smooth;
-=======
-    gg__meta old = gg__infer_in(s, arm, left), m = gg__arithmetic(op, old, gg__infer_in(s, arm, right));
-    if (gg_str_is(op, "/") && gg__is_number(gg__infer_in(s, arm, right)) && gg__may_be_zero(s->in, right))
-        m.smooth = false;
->>>>>>> sound
+    if (gg_str_is(op, "/") && gg__is_number(by) && gg__may_be_zero(s->in, right)) m.smooth = false;
     bool number = gg__is_number(old) && gg__is_number(m), fresh = true;
     for (size_t i = 0; i < arm->count; i++)
         fresh = fresh && (arm->items[i].meta.fresh || gg__is_number(arm->items[i].meta));
