@@ -37,8 +37,7 @@ static bool only_loads(TSNode node, void *data) {
 /* Harmless by its words, or a call of a module that the capture saw to be pure, alone or in a display. */
 static bool is_harmless(const container *c, TSNode node, uint32_t depth) {
     bool display = gg_node_is(node, "list") || gg_node_is(node, "tuple") || gg_node_is(node, "expression_list");
-    bool call =
-        gg_node_is(node, "call") && gg__is_pure_module(c->in, gg__field(node, "function"));
+    bool call = gg_node_is(node, "call") && gg__is_pure_module(c->in, gg__field(node, "function"));
     if (gg__is_harmless(c->in->tree, node)) return true;
     if (depth == MAX_NESTED || !(display || call)) return false;
     TSNode items = call ? gg__field(node, "arguments") : node;

@@ -153,7 +153,8 @@ gg__meta gg__infer(const gg_rule_input *in, TSNode node);
 const gg_fact *gg__fact_of(const gg_rule_input *in, gg_str name); /* of the break; NULL: none */
 bool gg__is_floating(gg_str dtype);                               /* of 16, 32 or 64 bits */
 bool gg__is_half(gg_str dtype);
-bool gg__is_pure_module(const gg_rule_input *in, TSNode path); /* `self.proj`, as the capture has it and every instance */
+bool gg__is_pure_module(const gg_rule_input *in,
+                        TSNode path); /* `self.proj`, as the capture has it and every instance */
 bool gg__is_operation(const gg_rule_input *in,
                       TSNode call); /* a method or function known to read its operand and return a new tensor */
 
