@@ -2,7 +2,7 @@
 /* Every repair rule against its fixtures: tests/fixtures/repair/<code>/.
  *
  * A fixture's first lines say what a capture would:  # site: GB0170 | <the expression>   and   # facts: h=float32[4,4] n=int64[] k=int d=other:device …
- * (`[4,4]/strided`: not row after row; `[4,4]/grad`: it requires gradients; `[4,4]/parameter`: it is one; `i=int:0`: its value then) and, where a rule asks for them, `# device: cuda:0` of all tensors and `# context: …` of the break.  The program begins behind them.
+ * (`[4,4]/strided`: not row after row; `[4,4]/grad`: it requires gradients; `[4,4]/parameter`: it is one; `i=int:0`: its value then; `self.act=module`: a pure one, element by element, or `module:same`) and, where a rule asks for them, `# device: cuda:0` of all tensors and `# context: …` of the break.  The program begins behind them.
  * `# copies`: the edit says that a new tensor may be returned where the original gives back one that others hold.
  * x.py with x.expected.py: the rule's edits give the expected text, it parses, and once applied the rule offers nothing more there.
  * untouched_*.py: the rule offers nothing. */
