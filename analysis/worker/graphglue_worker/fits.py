@@ -30,13 +30,14 @@ def does_not_fit(given: Run, x: Run, y: Run) -> bool:
 
 
 def _sizes(given: Run, x: Run) -> tuple[set[int], set[int], bool]:
-    """Sizes of the given inputs in dimensions that have another one now, those in dimensions that do not, and whether a first dimension is
-    among the former."""
+    """Sizes of the given inputs in dimensions that have another one now, those of inputs that are as large as they were, and whether a first dimension
+    is among the former."""
     changed, kept, rows = set(), set(), False
     for a, b in _pairs(given, x):
-        for dim, (was, now) in enumerate(zip(a, b, strict=False)):
-            (kept if was == now else changed).add(was)
-            rows = rows or (was != now and dim == 0)
+        if a == b:
+            kept.update(a)
+        changed.update(was for was, now in zip(a, b, strict=False) if was != now)
+        rows = rows or a[:1] != b[:1]
     return changed, kept, rows
 
 
