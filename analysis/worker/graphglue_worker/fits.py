@@ -30,8 +30,8 @@ def does_not_fit(given: Run, x: Run, y: Run) -> bool:
 
 
 def _sizes(given: Run, x: Run) -> tuple[set[int], set[int], bool]:
-    """Sizes of the given inputs in dimensions that have another one now, those of inputs that are as large as they were, and whether a first dimension
-    is among the former."""
+    """Sizes of the given inputs in dimensions that have another one now, those of inputs that are as large as they were, and whether a first
+    dimension is among the former."""
     changed, kept, rows = set(), set(), False
     for a, b in _pairs(given, x):
         if a == b:
