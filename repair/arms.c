@@ -199,8 +199,7 @@ static bool run_block(gg__select *s, gg__arm *arm, TSNode block, TSNode behind_i
         } else if (gg__is_said(s, statement)) {
             gg__say(s, arm, statement);
         } else if (gg_node_is(statement, "if_statement")) {
-            TSNode next = ts_node_next_named_sibling(statement);
-            while (gg_node_is(next, "comment")) next = ts_node_next_named_sibling(next);
+            TSNode next = gg__next_statement(statement);
             if (gg_node_is(next, "return_statement") && gg__child_count(next) == 1) taken = next;
             TSNode behind = ts_node_is_null(next) ? fallback : taken;
             if (!select_chain(s, arm, statement, NULL, 0, behind, depth + 1)) return false;

@@ -30,12 +30,6 @@ static bool ask(gg__select *s, TSNode condition, gg__test *out) {
     return known;
 }
 
-static TSNode next_statement(TSNode statement) {
-    TSNode next = ts_node_next_named_sibling(statement);
-    while (gg_node_is(next, "comment")) next = ts_node_next_named_sibling(next);
-    return next;
-}
-
 /* `any([v > 2 for v in t.tolist()])` */
 static bool is_asked_whole(const gg_tree *tree, TSNode node) {
     TSNode call = gg__parent(gg__parent(node)), function = gg__field(call, "function");
@@ -97,7 +91,7 @@ static bool look_behind(gg__select *s, plan *p, gg__arm *arm, TSNode condition) 
 static bool look(gg__select *s, plan *p, gg__arm *arm) {
     *p = (plan){0};
     if (!find_if(s->in, &p->node)) return false;
-    TSNode condition = gg__field(p->node, "condition"), after = next_statement(p->node);
+    TSNode condition = gg__field(p->node, "condition"), after = gg__next_statement(p->node);
     s->statement = p->node;
     s->skips = only_continues(p->node);
     if (!s->skips && gg_node_is(after, "return_statement") && gg__child_count(after) == 1) p->fallback = after;
@@ -106,7 +100,7 @@ static bool look(gg__select *s, plan *p, gg__arm *arm) {
     if (!gg__visit(gg__function(p->node), is_not_declared, NULL))
         return gg__hinder(s->in, gg__function(p->node), "has names that are global, or another function's");
     TSNode last = gg__last_of_arms(s, p->node);
-    for (TSNode at = p->node; !ts_node_is_null(at); at = ts_node_eq(at, last) ? (TSNode){0} : next_statement(at))
+    for (TSNode at = p->node; !ts_node_is_null(at); at = ts_node_eq(at, last) ? (TSNode){0} : gg__next_statement(at))
         if (!gg__visit(at, comments_are_between, NULL))
             return gg__hinder(s->in, at, "a comment inside of it would be lost");
     if (s->skips) return look_behind(s, p, arm, condition);
@@ -179,6 +173,14 @@ static gg_str under_flags(const gg__select *s, const plan *p, gg_str outer, gg_s
                            GG_STR_ARG(gg__text(s->in->tree, otherwise)));
 }
 
+/* As the one that is given, from the start. */
+static void begin_like(gg__select *s, const gg__select *first, const gg_rule_input *in, TSNode node, gg_arena *arena) {
+    gg__select_init(s, in, node, arena);
+    s->divides_safely = first->divides_safely;
+    s->stores = first->stores;
+    s->says = first->says;
+}
+
 /* Would a size that was one in the capture, and is another one, make what is selected one of other shapes? */
 static bool grows_apart(const gg_rule_input *in, const gg__select *first, TSNode node, gg_arena *arena) {
     gg__grown grown;
@@ -186,10 +188,7 @@ static bool grows_apart(const gg_rule_input *in, const gg__select *first, TSNode
     for (size_t i = 0; !apart && gg__grow(in, node, i, arena, &grown); i++) {
         gg__select s;
         plan p;
-        gg__select_init(&s, &grown.in, node, arena);
-        s.divides_safely = first->divides_safely;
-        s.stores = first->stores;
-        s.says = first->says;
+        begin_like(&s, first, &grown.in, node, arena);
         s.grown = true;
         (void)look(&s, &p, gg_arena_calloc(arena, 1, sizeof(gg__arm)));
         apart = s.apart;
@@ -214,11 +213,9 @@ static bool build_with(const gg_rule_input *in, bool divides_safely, bool stores
     gg_str outer = s.indent;
     if (done && p.flags.len) { /* once more, with the indentation of the if that stays */
         gg_str unit = gg__indent_unit(in->tree);
+        gg__select first = s;
         gg__select_clear(&s);
-        gg__select_init(&s, in, p.node, arena);
-        s.divides_safely = divides_safely;
-        s.stores = stores;
-        s.says = says;
+        begin_like(&s, &first, in, p.node, arena);
         s.indent = gg_arena_printf(arena, "%.*s%.*s", GG_STR_ARG(outer), GG_STR_ARG(unit));
         *arm = (gg__arm){0};
         done = look(&s, &p, arm);
@@ -249,4 +246,10 @@ bool gg__select_branch(const gg_rule_input *in, bool stores, bool says, gg_arena
     quiet.hindrance = NULL;
     *out = (gg__branch){.node = gg_node_at(in->tree, in->span)};
     return build_with(&quiet, false, stores, says, arena, out) || build_with(in, true, stores, says, arena, out);
+}
+
+void gg__edit_branch(const gg_rule_input *in, const gg__branch *branch, gg_arena *arena, gg_edits *out) {
+    out->copies = branch->copies;
+    gg__require_module(in->tree, branch->node, "torch", arena, out);
+    gg_edits_add(out, branch->span, branch->text);
 }

@@ -56,18 +56,13 @@ bool gg__each_attribute_value(const gg_tree *tree, TSNode attribute, gg__visitor
     return gg__visit(gg_tree_root(tree), note_value, &v) && v.count > 0;
 }
 
-static bool stop(TSNode node, void *data) {
-    (void)node, (void)data;
-    return false;
-}
-
 static bool is_in_init(TSNode value, void *data) {
     const gg_tree *tree = data;
     return !ts_node_is_null(value) && gg_str_is(gg__text(tree, gg__field(gg__function(value), "name")), "__init__");
 }
 
 bool gg__is_set_up_once(const gg_tree *tree, TSNode attribute) {
-    values v = {.tree = tree, .name = gg__text(tree, gg__field(attribute, "attribute")), .found = stop};
+    values v = {.tree = tree, .name = gg__text(tree, gg__field(attribute, "attribute")), .found = gg__stop};
     return gg__each_attribute_value(tree, attribute, is_in_init, (void *)tree) ||
            gg__visit(gg_tree_root(tree), note_value, &v);
 }

@@ -40,11 +40,6 @@ bool gg__each_definition(const gg_tree *tree, gg_str name, gg__visitor found, vo
 
 static bool scan(const changes *c);
 
-static bool stop(TSNode node, void *data) {
-    (void)node, (void)data;
-    return false;
-}
-
 /* A function that stores what it is given may have it changed later. */
 static bool keeps_nothing(TSNode node, void *data) {
     (void)data;
@@ -102,7 +97,7 @@ static bool is_gentle_definition(TSNode definition, void *data) {
     gentleness *g = data;
     gg_site nowhere;
     gg_rule_input in = gg__blind(g->caller->in, &nowhere);
-    changes inner = {&in, gg__field(definition, "body"), 0, g->caller->depth + 1, stop, NULL};
+    changes inner = {&in, gg__field(definition, "body"), 0, g->caller->depth + 1, gg__stop, NULL};
     g->count++;
     return inner.depth < MAX_DEPTH && gg__visit(inner.scope, keeps_nothing, NULL) && scan(&inner);
 }
@@ -334,7 +329,7 @@ bool gg__each_change(const gg_rule_input *in, TSNode scope, uint32_t from, gg__v
 }
 
 bool gg__changes_nothing(const gg_rule_input *in) {
-    return gg__each_change(in, gg_tree_root(in->tree), 0, stop, NULL);
+    return gg__each_change(in, gg_tree_root(in->tree), 0, gg__stop, NULL);
 }
 
 gg_rule_input gg__blind(const gg_rule_input *in, gg_site *nowhere) {

@@ -140,11 +140,6 @@ bool gg__is_consumed(const gg_rule_input *in, TSNode node) {
     return gg_node_is(parent, "argument_list") && calls_a_maker(in, gg__parent(parent));
 }
 
-static bool stop(TSNode node, void *data) {
-    (void)node, (void)data;
-    return false;
-}
-
 /* ---- what is gathered ------------------------------------------------------------------------------------------------------- */
 
 static bool ends_in_a_maker(const gg_rule_input *in, TSNode list) {
@@ -182,7 +177,7 @@ bool gg__is_gathered(const gg_rule_input *in, TSNode node) {
     TSNode function = gg__field(around, "function"), left = gg__field(around, "left");
     bool appends = gg_node_is(parent, "argument_list") && gg__child_count(parent) == 1 &&
                    gg_str_is(gg__text(in->tree, gg__field(function, "attribute")), "append");
-    if (!gg__each_change(in, gg__function(node), 0, stop, NULL)) return false;
+    if (!gg__each_change(in, gg__function(node), 0, gg__stop, NULL)) return false;
     if (appends) return gathers(in, gg__field(function, "object"));
     if (!comprehends) return false;
     return ends_in_a_maker(in, parent) || (gg_node_is(around, "assignment") && gathers(in, left));
@@ -208,7 +203,7 @@ static bool is_of_a_module(const gg_tree *tree, TSNode self) {
     TSNode attribute = gg__parent(self), call = gg__parent(attribute);
     return gg_node_is(attribute, "attribute") && gg_node_is(call, "call") &&
            ts_node_eq(gg__field(call, "function"), attribute) &&
-           gg__each_definition(tree, gg__called_name(tree, call), stop, NULL);
+           gg__each_definition(tree, gg__called_name(tree, call), gg__stop, NULL);
 }
 
 static bool note_name(TSNode node, void *data) {

@@ -138,8 +138,8 @@ static int64_t of_unsqueezed(const place *p, TSNode x, TSNode arguments, uint32_
 }
 
 static int64_t of_call(const place *p, TSNode node) {
-    static const char *const sized[] = {"view",  "reshape", "expand", "zeros",     "ones",     "rand",
-                                        "randn", "full",    "empty",  "new_zeros", "new_ones", "new_full"};
+    static const char *const made[] = {"zeros", "ones", "rand", "randn", "full", "empty"};
+    static const char *const sized[] = {"view", "reshape", "expand", "new_zeros", "new_ones", "new_full"};
     static const char *const same[] = {
         "relu",       "sigmoid",    "tanh",        "abs",        "neg",       "exp",       "log",         "sqrt",
         "clone",      "detach",     "float",       "half",       "double",    "long",      "to",          "type",
@@ -159,10 +159,8 @@ static int64_t of_call(const place *p, TSNode node) {
     TSNode x = call.from ? gg__child(arguments, 0) : gg__field(function, "object");
     gg_str name = call.name;
     place inner = moved(p, 0, p->behind);
-    bool method = call.form == GG__METHOD,
-         makes = !method && (gg_str_is(name, "zeros") || gg_str_is(name, "ones") || gg_str_is(name, "rand") ||
-                             gg_str_is(name, "randn") || gg_str_is(name, "full") || gg_str_is(name, "empty"));
-    if (gg__is_one_of(name, sized, GG_COUNT(sized))) return of_sizes(p, arguments, makes ? 0 : call.from);
+    if (gg__is_one_of(name, made, GG_COUNT(made))) return of_sizes(p, arguments, 0);
+    if (gg__is_one_of(name, sized, GG_COUNT(sized))) return of_sizes(p, arguments, call.from);
     if (gg__is_one_of(name, same, GG_COUNT(same))) return least(&inner, x);
     if (gg__is_one_of(name, reduces, GG_COUNT(reduces))) return of_reduced(p, x, arguments, call.from);
     if (gg_str_is(name, "transpose")) return of_transposed(p, x, arguments, call.from);

@@ -30,17 +30,6 @@ static bool is_other_literal(const gg_tree *tree, TSNode node) {
 
 /* ---- parameters ----------------------------------------------------------------------------------------------------------- */
 
-/* The parameter of that name, whole; null when there is none. */
-static TSNode parameter_of(const gg_tree *tree, TSNode function, gg_str name) {
-    TSNode parameters = gg__field(function, "parameters");
-    for (uint32_t i = 0; i < gg__child_count(parameters); i++) {
-        TSNode parameter = gg__child(parameters, i), named = gg__field(parameter, "name");
-        if (ts_node_is_null(named)) named = gg_node_is(parameter, "identifier") ? parameter : gg__child(parameter, 0);
-        if (gg_str_equal(gg__text(tree, named), name)) return parameter;
-    }
-    return (TSNode){0};
-}
-
 /* A default that is no zero says what the parameter is for; an integer that has to be given is a size, mostly. */
 static bool parameter_may_be_zero(const gg_tree *tree, TSNode parameter, bool whole) {
     TSNode value = gg__field(parameter, "value");
@@ -63,7 +52,7 @@ static bool is_not_zero(TSNode value, void *data) {
     if (ts_node_is_null(value)) return false;
     if (gg_node_is(value, "identifier")) {
         gg_str name = gg__text(blind.tree, value);
-        TSNode parameter = parameter_of(blind.tree, inner.scope, name);
+        TSNode parameter = gg__parameter(blind.tree, inner.scope, name);
         if (!ts_node_is_null(parameter)) return !parameter_may_be_zero(blind.tree, parameter, a->whole);
     }
     return !may_be_zero(&inner, value);
@@ -144,7 +133,7 @@ static bool is_asked_before(const gg_tree *tree, TSNode node) {
 static bool is_given(const number *n, TSNode node) {
     const gg_tree *tree = n->in->tree;
     node = gg__strip_parentheses(node);
-    TSNode parameter = parameter_of(tree, n->scope, gg__text(tree, node));
+    TSNode parameter = gg__parameter(tree, n->scope, gg__text(tree, node));
     return gg_node_is(node, "identifier") && !ts_node_is_null(parameter) &&
            ts_node_is_null(gg__field(parameter, "value")) &&
            ts_node_is_null(gg__value_at(tree, node, gg__text(tree, node)));
@@ -185,7 +174,7 @@ static bool operation_may_be_zero(const number *n, TSNode node) {
 static bool name_may_be_zero(const number *n, TSNode node) {
     const gg_tree *tree = n->in->tree;
     gg_str name = gg__text(tree, node);
-    TSNode value = gg__value_at(tree, node, name), parameter = parameter_of(tree, n->scope, name);
+    TSNode value = gg__value_at(tree, node, name), parameter = gg__parameter(tree, n->scope, name);
     number inner = {n->in, n->scope, n->depth + 1};
     if (!ts_node_is_null(value)) return gg__reads(tree, value, name) || may_be_zero(&inner, value);
     if (ts_node_is_null(parameter)) return true;

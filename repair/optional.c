@@ -95,14 +95,7 @@ static bool is_excluded(const optional *o, TSNode node) {
 /* ---- the question -------------------------------------------------------------------------------------------------------------- */
 
 static bool is_optional(const gg_tree *tree, TSNode function, gg_str name) {
-    TSNode parameters = gg__field(function, "parameters");
-    for (uint32_t i = 0; i < gg__child_count(parameters); i++) {
-        TSNode parameter = gg__child(parameters, i);
-        if (gg_node_is(gg__field(parameter, "value"), "none") &&
-            gg_str_equal(gg__text(tree, gg__field(parameter, "name")), name))
-            return true;
-    }
-    return false;
+    return gg_node_is(gg__field(gg__parameter(tree, function, name), "value"), "none");
 }
 
 typedef struct asking {

@@ -109,13 +109,8 @@ bool gg__each_module_binding(const gg_tree *tree, gg_str name, gg__visitor found
     return gg__visit(gg_tree_root(tree), on_module_binding, &search);
 }
 
-static bool stop(TSNode node, void *data) {
-    (void)node, (void)data;
-    return false;
-}
-
 bool gg__is_bound_in_module(const gg_tree *tree, gg_str name) {
-    return !gg__each_module_binding(tree, name, stop, NULL);
+    return !gg__each_module_binding(tree, name, gg__stop, NULL);
 }
 
 /* ---- modules by their names ------------------------------------------------------------------------------------------ */

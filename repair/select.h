@@ -155,6 +155,8 @@ typedef struct gg__branch {
 } gg__branch;
 /* All of it, for the branch at the site: with `stores`, one that stores something; else, one that does not.  With messages in its arms where `says`. */
 bool gg__select_branch(const gg_rule_input *in, bool stores, bool says, gg_arena *arena, gg__branch *out);
+/* Adds it to a rule's edits, with the import of torch where there is none. */
+void gg__edit_branch(const gg_rule_input *in, const gg__branch *branch, gg_arena *arena, gg_edits *out);
 
 /* ---- returned.c ----------------------------------------------------------------------------------------------------------- */
 #define GG__RETURNED "return" /* the name of what an arm returns: no variable has it; its values are "return 1", … */

@@ -144,13 +144,8 @@ static bool does_not_tell(TSNode node, void *data) {
            gg__visit(gg__field(node, "object"), reads_none, data);
 }
 
-static bool stop(TSNode node, void *data) {
-    (void)node, (void)data;
-    return false;
-}
-
 static telling new_telling(const gg_rule_input *in, TSNode function, bool errors) {
-    return (telling){.in = in, .changes = !gg__each_change(in, function, 0, stop, NULL), .errors = errors};
+    return (telling){.in = in, .changes = !gg__each_change(in, function, 0, gg__stop, NULL), .errors = errors};
 }
 
 bool gg__strides_of_show(const gg_rule_input *in, TSNode function, gg_str name, bool errors) {

@@ -163,6 +163,27 @@ bool gg__visit(TSNode node, gg__visitor visit, void *data) {
     return going;
 }
 
+bool gg__stop(TSNode node, void *data) {
+    (void)node, (void)data;
+    return false;
+}
+
+TSNode gg__next_statement(TSNode statement) {
+    TSNode next = ts_node_next_named_sibling(statement);
+    while (gg_node_is(next, "comment")) next = ts_node_next_named_sibling(next);
+    return next;
+}
+
+TSNode gg__parameter(const gg_tree *tree, TSNode function, gg_str name) {
+    TSNode parameters = gg__field(function, "parameters");
+    for (uint32_t i = 0; i < gg__child_count(parameters); i++) {
+        TSNode parameter = gg__child(parameters, i), named = gg__field(parameter, "name");
+        if (ts_node_is_null(named)) named = gg_node_is(parameter, "identifier") ? parameter : gg__child(parameter, 0);
+        if (gg_str_equal(gg__text(tree, named), name)) return parameter;
+    }
+    return (TSNode){0};
+}
+
 typedef struct name_search {
     const gg_tree *tree;
     gg_str name;

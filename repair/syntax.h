@@ -113,6 +113,10 @@ bool gg__needs_parentheses(TSNode node);
 /* Visits every named descendant (and node itself), parents first; stops when visit returns false. */
 typedef bool (*gg__visitor)(TSNode node, void *data);
 bool gg__visit(TSNode node, gg__visitor visit, void *data);
+bool gg__stop(TSNode node, void *data);      /* a visitor for whom one is enough: false */
+TSNode gg__next_statement(TSNode statement); /* behind comments; null at the end of the block */
+/* The parameter of that name, whole (`x: int = 3`); null when the function has none. */
+TSNode gg__parameter(const gg_tree *tree, TSNode function, gg_str name);
 
 /* ---- inference (infer.c) -------------------------------------------------------------------------------------------- */
 typedef enum gg__sort { GG__UNKNOWN, GG__SCALAR_INT, GG__SCALAR_FLOAT, GG__SCALAR_BOOL, GG__TENSOR } gg__sort;

@@ -47,9 +47,7 @@ static bool match_return(const gg_rule_input *in, TSNode statement, branch *b) {
     TSNode yes = returned(gg__only_statement(b->yes));
     if (ts_node_is_null(yes)) return false;
     TSNode no = gg__only_statement(b->no);
-    if (ts_node_is_null(b->no))
-        for (no = ts_node_next_named_sibling(statement); gg_node_is(no, "comment");)
-            no = ts_node_next_named_sibling(no);
+    if (ts_node_is_null(b->no)) no = gg__next_statement(statement);
     if (ts_node_is_null(returned(no))) return false;
     if (ts_node_is_null(b->no)) b->no = no;
     b->form = RETURN;

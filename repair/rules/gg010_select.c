@@ -23,9 +23,7 @@ static int edit(const gg_rule_input *in, const gg_rule_match *match, gg_arena *a
     (void)match;
     if (!gg__select_branch(in, false, false, arena, &branch))
         return gg_fail(err, GG_ENOMATCH, "the arms are not proven to be alike");
-    out->copies = branch.copies;
-    gg__require_module(in->tree, branch.node, "torch", arena, out);
-    gg_edits_add(out, branch.span, branch.text);
+    gg__edit_branch(in, &branch, arena, out);
     return 0;
 }
 

@@ -16,12 +16,6 @@ typedef struct early {
     size_t guard_count;
 } early;
 
-static TSNode next_statement(TSNode statement) {
-    TSNode next = ts_node_next_named_sibling(statement);
-    while (gg_node_is(next, "comment")) next = ts_node_next_named_sibling(next);
-    return next;
-}
-
 static bool returns_value(TSNode statement) {
     return gg_node_is(statement, "return_statement") && gg__child_count(statement) == 1;
 }
@@ -88,13 +82,13 @@ static bool look(gg__select *s, early *e, gg__arm *arm) {
     if (s->divides_safely && !gg__divisors_are_smooth(s, NULL, e->value)) return false;
     e->first = gg__text_reading(s, NULL, gg__strip_parentheses(e->value), &reads);
     s->taken.negated = !e->test.negated;
-    TSNode at = next_statement(e->node), end = at;
-    while (!ts_node_is_null(end) && !returns_value(end)) end = next_statement(end);
+    TSNode at = gg__next_statement(e->node), end = at;
+    while (!ts_node_is_null(end) && !returns_value(end)) end = gg__next_statement(end);
     if (!ts_node_is_null(end)) gg__learn_asked(s, arm, condition, end);
     size_t learned = arm->count;
     while (!ts_node_is_null(at) && !returns_value(at)) {
         if (!follow(s, e, arm, at)) return false;
-        at = next_statement(at);
+        at = gg__next_statement(at);
     }
     if (ts_node_is_null(at) || arm->count == learned) return false; /* two returns are GG002's */
     e->last = gg__child(at, 0);

@@ -19,9 +19,7 @@ static int edit(const gg_rule_input *in, const gg_rule_match *match, gg_arena *a
     (void)match;
     if (!gg__select_branch(in, true, false, arena, &branch))
         return gg_fail(err, GG_ENOMATCH, "what is stored is not proven to fit");
-    out->copies = branch.copies;
-    gg__require_module(in->tree, branch.node, "torch", arena, out);
-    gg_edits_add(out, branch.span, branch.text);
+    gg__edit_branch(in, &branch, arena, out);
     return 0;
 }
 

@@ -30,9 +30,7 @@ static int edit(const gg_rule_input *in, const gg_rule_match *match, gg_arena *a
     gg__branch branch;
     (void)match;
     if (!select_any(in, arena, &branch)) return gg_fail(err, GG_ENOMATCH, "the arms are not proven to be alike");
-    out->copies = branch.copies;
-    gg__require_module(in->tree, branch.node, "torch", arena, out);
-    gg_edits_add(out, branch.span, branch.text);
+    gg__edit_branch(in, &branch, arena, out);
     return 0;
 }
 
