@@ -143,7 +143,7 @@ static void widen(gg_fact *fact, const gg_fact *later) {
     if (fact->kind != later->kind) return;
     fact->requires_grad = fact->requires_grad || later->requires_grad;
     if (fact->layout != later->layout) fact->layout = GG_LAYOUT_STRIDED;
-    if (fact->type.len == 0) fact->type = later->type;
+    if (!gg_str_equal(fact->type, later->type)) fact->type = GG_STR("several classes");
     if (!same_steps(fact, later)) fact->step_count = 0;
 }
 

@@ -184,7 +184,7 @@ static void begin_like(gg__select *s, const gg__select *first, const gg_rule_inp
 /* Would a size that was one in the capture, and is another one, make what is selected one of other shapes? */
 static bool grows_apart(const gg_rule_input *in, const gg__select *first, TSNode node, gg_arena *arena) {
     gg__grown grown;
-    bool apart = false;
+    bool apart = gg__grow_too_often(in, node);
     for (size_t i = 0; !apart && gg__grow(in, node, i, arena, &grown); i++) {
         gg__select s;
         plan p;
@@ -220,7 +220,8 @@ static bool build_with(const gg_rule_input *in, bool divides_safely, bool stores
         *arm = (gg__arm){0};
         done = look(&s, &p, arm);
     }
-    done = done && s.stored == stores && write(&s, arm, &body) && !grows_apart(in, &s, p.node, arena);
+    done = done && s.stored == stores && write(&s, arm, &body) && s.made_count < GG__MAX_MADE &&
+           !grows_apart(in, &s, p.node, arena);
     if (done) {
         bool taken = returns(arm) && !ts_node_is_null(p.fallback) && (p.flags.len == 0 || p.either);
         b->node = p.node;

@@ -25,9 +25,9 @@ static TSNode class_around(TSNode node) {
     return at;
 }
 
-/* The class, or one that is derived from it. */
+/* The class, or one that is derived from it; or `net.t = 1`, of who knows which. */
 static bool is_in_class(const values *v, TSNode node) {
-    if (ts_node_is_null(v->owner)) return true;
+    if (ts_node_is_null(v->owner) || !gg_str_is(gg__text(v->tree, gg__field(node, "object")), "self")) return true;
     TSNode around = class_around(node), bases = gg__field(around, "superclasses");
     if (ts_node_is_null(around)) return false;
     return ts_node_eq(around, v->owner) ||
@@ -37,14 +37,13 @@ static bool is_in_class(const values *v, TSNode node) {
 static bool note_value(TSNode node, void *data) {
     values *v = data;
     TSNode parent = gg__parent(node);
-    bool listed = gg_node_is(parent, "pattern_list") || gg_node_is(parent, "tuple_pattern");
     if (!gg_node_is(node, "attribute") || !gg_str_equal(gg__text(v->tree, gg__field(node, "attribute")), v->name) ||
-        !is_in_class(v, node))
+        !is_in_class(v, node) || !gg__is_binding(node))
         return true;
-    bool stored = gg_node_is(parent, "assignment") && ts_node_eq(gg__field(parent, "left"), node);
-    if (!stored && !listed) return true;
     v->count++;
-    TSNode value = listed ? (TSNode){0} : gg__field(parent, "right");
+    bool plain = gg_node_is(parent, "assignment") && ts_node_eq(gg__field(parent, "left"), node);
+    if (plain && ts_node_is_null(gg__field(parent, "right"))) return true; /* `self.t: int` alone binds nothing */
+    TSNode value = plain ? gg__field(parent, "right") : (TSNode){0};
     while (gg_node_is(value, "assignment")) value = gg__field(value, "right"); /* a = b = … */
     return v->found(gg__strip_parentheses(value), v->data);
 }

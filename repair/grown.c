@@ -3,7 +3,7 @@
 #include "repair/alias.h"
 #include "repair/infer.h"
 
-enum { MAX_SIZES = 4, MAX_GROWN = 96, PASSES = 3 };
+enum { MAX_SIZES = 5, MAX_GROWN = 160, PASSES = 3 };
 
 static const int64_t other_size = 7919; /* one that nothing else has */
 
@@ -13,15 +13,18 @@ static bool is_in(const int64_t *sizes, size_t count, int64_t size) {
     return false;
 }
 
-/* The sizes that one may become: those that others have, which it may meet, too. */
-static size_t sizes_of(const gg_break *record, int64_t out[MAX_SIZES]) {
+/* The sizes that one may become: those that others have, which it may meet, too. First the ones that are as far from the last dimension: broadcasting lets
+ * these meet. */
+static size_t sizes_of(const gg_break *record, int32_t behind, int64_t out[MAX_SIZES]) {
     size_t count = 0;
     out[count++] = other_size;
-    for (size_t i = 0; i < record->fact_count; i++)
-        for (int32_t j = 0; j < record->facts[i].rank; j++) {
-            int64_t size = record->facts[i].shape[j];
-            if (size > 1 && count < MAX_SIZES && !is_in(out, count, size)) out[count++] = size;
-        }
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < record->fact_count; i++)
+            for (int32_t j = 0; j < record->facts[i].rank; j++) {
+                int64_t size = record->facts[i].shape[j];
+                if (pass == 0 && record->facts[i].rank - 1 - j != behind) continue;
+                if (size > 1 && count < MAX_SIZES && !is_in(out, count, size)) out[count++] = size;
+            }
     return count;
 }
 
@@ -43,6 +46,12 @@ static bool may_grow(const gg_rule_input *in, TSNode statement, const gg_fact *f
            !gg_str_is(fact->type, "Parameter") && ts_node_is_null(made_of(in, statement, fact));
 }
 
+typedef struct trial {
+    size_t fact;
+    int32_t dim;
+    int64_t size;
+} trial;
+
 static void set_shape(gg_fact *fact, const int64_t *shape, gg_arena *arena) {
     int64_t *own = gg_arena_alloc(arena, sizeof(*own) * (size_t)fact->rank);
     for (int32_t i = 0; i < fact->rank; i++) own[i] = shape[i];
@@ -63,34 +72,51 @@ static void follow(const gg_rule_input *in, TSNode statement, gg__grown *out, gg
         }
 }
 
-bool gg__grow(const gg_rule_input *in, TSNode statement, size_t number, gg_arena *arena, gg__grown *out) {
+/* Where the `number`th trial takes place. */
+static bool find(const gg_rule_input *in, TSNode statement, size_t number, trial *out) {
     const gg_break *record = in->site->first;
-    int64_t sizes[MAX_SIZES];
-    size_t count = record ? sizes_of(record, sizes) : 0, seen = 0;
-    for (size_t i = 0; record && number < MAX_GROWN && i < record->fact_count; i++) {
+    size_t seen = 0;
+    for (size_t i = 0; record && i < record->fact_count; i++) {
         const gg_fact *fact = &record->facts[i];
         for (int32_t dim = 0; dim < fact->rank; dim++) {
             if (fact->shape[dim] != 1 || !may_grow(in, statement, fact)) continue;
+            int64_t sizes[MAX_SIZES];
+            size_t count = sizes_of(record, fact->rank - 1 - dim, sizes);
+            if (number < seen + count) {
+                *out = (trial){i, dim, sizes[number - seen]};
+                return true;
+            }
             seen += count;
-            if (seen <= number) continue;
-            out->facts = gg_arena_alloc(arena, sizeof(*out->facts) * record->fact_count);
-            for (size_t j = 0; j < record->fact_count; j++) out->facts[j] = record->facts[j];
-            int64_t shape[GG__MAX_RANK] = {0};
-            for (int32_t j = 0; j < fact->rank; j++) shape[j] = fact->shape[j];
-            shape[dim] = sizes[seen - number - 1];
-            set_shape(&out->facts[i], shape, arena);
-            out->record = *record;
-            out->record.facts = out->facts;
-            out->site = *in->site;
-            out->site.first = &out->record;
-            out->in = *in;
-            out->in.site = &out->site;
-            out->in.hindrance = NULL;
-            follow(in, statement, out, arena);
-            return true;
         }
     }
     return false;
+}
+
+bool gg__grow_too_often(const gg_rule_input *in, TSNode statement) {
+    trial next;
+    return find(in, statement, MAX_GROWN, &next);
+}
+
+bool gg__grow(const gg_rule_input *in, TSNode statement, size_t number, gg_arena *arena, gg__grown *out) {
+    const gg_break *record = in->site->first;
+    trial t;
+    if (number >= MAX_GROWN || !find(in, statement, number, &t)) return false;
+    const gg_fact *fact = &record->facts[t.fact];
+    out->facts = gg_arena_alloc(arena, sizeof(*out->facts) * record->fact_count);
+    for (size_t j = 0; j < record->fact_count; j++) out->facts[j] = record->facts[j];
+    int64_t shape[GG__MAX_RANK] = {0};
+    for (int32_t j = 0; j < fact->rank; j++) shape[j] = fact->shape[j];
+    shape[t.dim] = t.size;
+    set_shape(&out->facts[t.fact], shape, arena);
+    out->record = *record;
+    out->record.facts = out->facts;
+    out->site = *in->site;
+    out->site.first = &out->record;
+    out->in = *in;
+    out->in.site = &out->site;
+    out->in.hindrance = NULL;
+    follow(in, statement, out, arena);
+    return true;
 }
 
 bool gg__have_other_sizes(gg__meta a, gg__meta b) {
@@ -103,7 +129,7 @@ bool gg__grow_apart(const gg_rule_input *in, TSNode a, TSNode b) {
     while (gg_node_is(gg__parent(statement), "block") && gg_node_is(gg__parent(gg__parent(statement)), "if_statement"))
         statement = gg__parent(gg__parent(statement)); /* in front of the branch */
     gg__grown grown;
-    bool apart = false;
+    bool apart = gg__grow_too_often(in, statement);
     for (size_t i = 0; !apart && gg__grow(in, statement, i, arena, &grown); i++)
         apart = gg__have_other_sizes(gg__infer(&grown.in, a), gg__infer(&grown.in, b));
     gg_arena_free(arena);

@@ -17,6 +17,8 @@ typedef struct gg__grown { /* `in`, where one size of one tensor is another */
 
 /* The `number`th of them; false when there are no more.  `statement`: the branch.  *out must stay where it is. */
 bool gg__grow(const gg_rule_input *in, TSNode statement, size_t number, gg_arena *arena, gg__grown *out);
+/* Are there more of them than that gives?  Nobody knows then. */
+bool gg__grow_too_often(const gg_rule_input *in, TSNode statement);
 bool gg__have_other_sizes(gg__meta a, gg__meta b); /* known ones */
 /* Of two values of a branch: may one have another shape than the other so? */
 bool gg__grow_apart(const gg_rule_input *in, TSNode a, TSNode b);

@@ -75,7 +75,7 @@ bool gg__has_at_least(const gg_rule_input *in, TSNode node, int32_t rank, int32_
 bool gg__whole_literal(const gg_tree *tree, TSNode node, int64_t *out); /* `3`, `-1` */
 /* The value that the name holds at the node, or null; and how large that dimension, with `behind` behind it, is at least, as what is evaluated between in any
  * case tells: an element that is read, a size that is asked for. */
-TSNode gg__read_since(const gg_tree *tree, TSNode node, gg_str name, int32_t rank, int32_t behind, int64_t *least);
+TSNode gg__read_since(const gg_rule_input *in, TSNode node, gg_str name, int32_t rank, int32_t behind, int64_t *least);
 /* Is its number of elements a multiple, in every call? */
 bool gg__has_a_multiple(const gg_rule_input *in, TSNode node, int32_t rank, int64_t of);
 

@@ -8,14 +8,15 @@
 
 #include <math.h>
 
-enum { MAX_DEPTH = 24 };
+enum { MAX_DEPTH = 24, MAX_STEPS = 2000 };
 
 typedef struct place { /* of an expression */
     const gg_rule_input *in;
     int32_t rank, behind; /* how many dimensions it has, and how many of them are behind this one */
     uint32_t depth;
-    TSNode use; /* where the element is read: what is known of a name there, unless it is another one's by then */
-    bool exact; /* only what makes the size tells */
+    TSNode use;      /* where the element is read: what is known of a name there, unless it is another one's by then */
+    bool exact;      /* only what makes the size tells */
+    uint32_t *steps; /* all expressions looked at: a name may be read twice by each that is made of it */
 } place;
 
 static int64_t least(const place *p, TSNode node);
@@ -26,15 +27,16 @@ static int64_t larger(int64_t a, int64_t b) {
 
 /* The same dimension of an operand that has `more` dimensions, `behind` of them behind it. */
 static place moved(const place *p, int32_t more, int32_t behind) {
-    return (place){p->in, p->rank + more, behind, p->depth + 1, p->use, p->exact};
+    return (place){p->in, p->rank + more, behind, p->depth + 1, p->use, p->exact, p->steps};
 }
 
-/* A literal, or a number that an attribute has. */
+/* A literal, or a number that an attribute has from the start. */
 static int64_t size_of(const place *p, TSNode node) {
     int64_t value = 0;
     if (gg__whole_literal(p->in->tree, node, &value)) return larger(value, 0);
     const gg_fact *fact = gg_node_is(node, "attribute") ? gg__fact_of(p->in, gg__text(p->in->tree, node)) : NULL;
-    return fact && fact->kind == GG_VALUE_INT && fact->has_number ? (int64_t)fact->number : 0;
+    bool known = fact && fact->kind == GG_VALUE_INT && fact->has_number && gg__is_set_up_once(p->in->tree, node);
+    return known ? larger((int64_t)fact->number, 0) : 0;
 }
 
 /* ---- expressions ----------------------------------------------------------------------------------------------------------------- */
@@ -43,8 +45,8 @@ static int64_t of_name(const place *p, TSNode node) {
     const gg_tree *tree = p->in->tree;
     gg_str name = gg__text(tree, node);
     int64_t found, later;
-    TSNode value = gg__read_since(p->in->tree, node, name, p->rank, p->behind, &found);
-    TSNode then = gg__read_since(p->in->tree, p->use, name, p->rank, p->behind, &later);
+    TSNode value = gg__read_since(p->in, node, name, p->rank, p->behind, &found);
+    TSNode then = gg__read_since(p->in, p->use, name, p->rank, p->behind, &later);
     bool given = ts_node_is_null(value) && ts_node_is_null(then) &&
                  !gg__binds(tree, gg__field(gg__function(node), "body"), name);
     if (given || (!ts_node_is_null(value) && ts_node_eq(value, then))) found = larger(found, later);
@@ -57,7 +59,7 @@ static int64_t of_attribute(const place *p, TSNode node) {
     const gg_tree *tree = p->in->tree;
     const gg_fact *fact = gg__fact_of(p->in, gg__text(tree, node));
     if (!fact || fact->kind != GG_VALUE_TENSOR || p->behind >= fact->rank || fact->rank > GG__MAX_RANK) return 0;
-    bool set = fact->type.len || gg_str_is(gg__text(tree, gg__field(node, "object")), "self");
+    bool set = gg_str_is(fact->type, "Parameter") || gg_str_is(gg__text(tree, gg__field(node, "object")), "self");
     return set && gg__is_set_up_once(tree, node) ? fact->shape[fact->rank - 1 - p->behind] : 0;
 }
 
@@ -207,6 +209,7 @@ static int64_t of_operator(const place *p, TSNode node) {
 static int64_t least(const place *p, TSNode node) {
     node = gg__strip_parentheses(node);
     if (ts_node_is_null(node) || p->depth > MAX_DEPTH || p->behind < 0 || p->behind >= p->rank) return 0;
+    if (++*p->steps > MAX_STEPS) return 0;
     place inner = moved(p, 0, p->behind);
     if (gg_node_is(node, "identifier")) return of_name(p, node);
     if (gg_node_is(node, "attribute")) return of_attribute(p, node);
@@ -219,14 +222,16 @@ static int64_t least(const place *p, TSNode node) {
 }
 
 bool gg__has_at_least(const gg_rule_input *in, TSNode node, int32_t rank, int32_t dim, int64_t count) {
-    place p = {in, rank, rank - 1 - dim, 0, node, false};
+    uint32_t steps = 0;
+    place p = {in, rank, rank - 1 - dim, 0, node, false, &steps};
     return count < 2 || least(&p, node) >= count;
 }
 
 bool gg__has_a_multiple(const gg_rule_input *in, TSNode node, int32_t rank, int64_t of) {
     int64_t product = 1;
     for (int32_t dim = 0; dim < rank && of > 1; dim++) {
-        place p = {in, rank, rank - 1 - dim, 0, node, true};
+        uint32_t steps = 0;
+        place p = {in, rank, rank - 1 - dim, 0, node, true, &steps};
         int64_t size = least(&p, node);
         if (size > 0 && size < INT32_MAX && product < INT32_MAX) product *= size;
     }

@@ -97,33 +97,36 @@ typedef struct asking {
     gg_str path;
 } asking;
 
-/* `cap > 0`, `cap != 0`, or its truth; what is asked together with something else counts, too. */
-static bool does_not_ask(TSNode node, void *data) {
+/* Does `cap > 0`, `cap != 0`, `0 < cap`, or its truth hold where the condition does? */
+static bool asks(const asking *a, TSNode condition) {
+    TSNode node = gg__strip_parentheses(condition), left = gg__field(node, "left"), right = gg__field(node, "right");
+    if (gg_node_is(node, "boolean_operator") && gg_str_is(gg__text(a->tree, gg__field(node, "operator")), "and"))
+        return asks(a, left) || asks(a, right);
+    if (!gg_node_is(node, "comparison_operator")) return gg_str_equal(gg__text(a->tree, node), a->path);
+    if (gg__child_count(node) != 2) return false;
+    gg_str op = gg__text(a->tree, ts_node_child(node, 1));
+    TSNode first = gg__child(node, 0), second = gg__child(node, 1);
+    bool above = gg_str_is(op, ">") && is_zero_literal(a->tree, second);
+    bool below = gg_str_is(op, "<") && is_zero_literal(a->tree, first);
+    bool other = gg_str_is(op, "!=") && (is_zero_literal(a->tree, first) || is_zero_literal(a->tree, second));
+    return ((above || other) && gg_str_equal(gg__text(a->tree, first), a->path)) ||
+           ((below || other) && gg_str_equal(gg__text(a->tree, second), a->path));
+}
+
+static bool is_not_bound(TSNode node, void *data) {
     const asking *a = data;
-    TSNode parent = gg__parent(node);
-    if (!gg_str_equal(gg__text(a->tree, node), a->path)) return true;
-    if (gg_node_is(parent, "comparison_operator") && gg__child_count(parent) == 2) {
-        gg_str op = gg__text(a->tree, ts_node_child(parent, 1));
-        TSNode right = gg__child(parent, 1);
-        bool above = gg_str_is(op, ">") || gg_str_is(op, "!=");
-        return !above || !ts_node_eq(gg__child(parent, 0), node) || !is_zero_literal(a->tree, right);
-    }
-    bool operand =
-        gg_node_is(parent, "boolean_operator") && gg_str_is(gg__text(a->tree, gg__field(parent, "operator")), "and");
-    bool whole = gg_node_is(parent, "if_statement") || gg_node_is(parent, "elif_clause");
-    return !operand && !(whole && ts_node_eq(gg__field(parent, "condition"), node));
+    return !gg_str_equal(gg__text(a->tree, node), a->path) || !gg__is_binding(node);
 }
 
 static bool is_asked_before(const gg_tree *tree, TSNode node) {
     asking a = {tree, gg__text(tree, node)};
     for (TSNode child = node, at = gg__parent(node); !ts_node_is_null(at); child = at, at = gg__parent(at)) {
         if (gg_node_is(at, "function_definition")) return false;
-        bool branch = gg_node_is(at, "if_statement") || gg_node_is(at, "elif_clause");
-        if (branch && ts_node_eq(gg__field(at, "consequence"), child) &&
-            !gg__visit(gg__field(at, "condition"), does_not_ask, &a))
-            return true;
+        bool branch = (gg_node_is(at, "if_statement") || gg_node_is(at, "elif_clause")) &&
+                      ts_node_eq(gg__field(at, "consequence"), child);
+        if (branch && asks(&a, gg__field(at, "condition")) && gg__visit(child, is_not_bound, &a)) return true;
         if (gg_node_is(at, "conditional_expression") && ts_node_eq(gg__child(at, 0), child) &&
-            !gg__visit(gg__child(at, 1), does_not_ask, &a))
+            asks(&a, gg__child(at, 1)))
             return true;
     }
     return false;

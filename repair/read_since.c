@@ -17,6 +17,7 @@ static int64_t larger(int64_t a, int64_t b) {
 
 typedef struct evidence {
     const gg_tree *tree;
+    gg_span site; /* the break */
     gg_str name;
     int32_t rank, behind;
     int64_t found;
@@ -76,6 +77,9 @@ static bool note_reading(TSNode node, void *data) {
     if (gg_node_is(parent, "boolean_operator") && ts_node_eq(gg__field(parent, "right"), node) && !(both && e->holds))
         return false;
     if (gg_node_is(parent, "conditional_expression") && !ts_node_eq(gg__child(parent, 1), node)) return false;
+    bool first = gg_node_is(parent, "comparison_operator") &&
+                 (ts_node_eq(gg__child(parent, 0), node) || ts_node_eq(gg__child(parent, 1), node));
+    if (gg_node_is(parent, "comparison_operator") && !first && !e->holds) return false; /* `a < b < x[3]` */
     if (gg_node_is(node, "comparison_operator")) note_comparison(e, node);
     if (gg_node_is(node, "subscript")) note_subscript(e, node);
     return true;
@@ -95,9 +99,33 @@ static void look(evidence *e, TSNode node, uint32_t depth) {
 
 static void look_at_statement(evidence *e, TSNode statement) {
     bool branch = gg_node_is(statement, "if_statement") || gg_node_is(statement, "while_statement");
-    TSNode iterated = gg_node_is(statement, "for_statement") ? gg__field(statement, "right") : statement;
+    TSNode looked_at = statement;
+    if (branch) looked_at = gg__field(statement, "condition");
+    if (gg_node_is(statement, "for_statement")) looked_at = gg__field(statement, "right");
     e->holds = gg_node_is(statement, "assert_statement");
-    look(e, branch ? gg__field(statement, "condition") : iterated, 0);
+    if (e->holds) looked_at = gg__child(statement, 0); /* its message is for when it does not hold */
+    look(e, looked_at, 0);
+}
+
+/* Is it the statement whose conditions the break is in?  What is inside of it runs in any case, once an edit has made a selection of it. */
+static bool is_replaced(const evidence *e, TSNode statement) {
+    if (!gg_node_is(statement, "if_statement") && !gg_node_is(statement, "while_statement")) return false;
+    if (gg__covers(gg__field(statement, "condition"), e->site)) return true;
+    for (uint32_t i = 0; i < gg__child_count(statement); i++) {
+        TSNode clause = gg__child(statement, i);
+        if (gg_node_is(clause, "elif_clause") && gg__covers(gg__field(clause, "condition"), e->site)) return true;
+    }
+    return false;
+}
+
+/* Of `flag and t`: what is in front of the break stays a condition of Python's, and holds; the break itself is evaluated in any case. */
+static bool look_in_front(evidence *e, TSNode condition, uint32_t until) {
+    TSNode inner = gg__strip_parentheses(condition);
+    if (gg_node_is(inner, "boolean_operator") && gg_str_is(gg__text(e->tree, gg__field(inner, "operator")), "and"))
+        return look_in_front(e, gg__field(inner, "left"), until) && look_in_front(e, gg__field(inner, "right"), until);
+    e->holds = ts_node_end_byte(inner) <= until;
+    look(e, inner, 0);
+    return e->holds;
 }
 
 /* The name's value where it is bound last, or null; and what was read of it since. */
@@ -109,8 +137,15 @@ static TSNode follow(evidence *e, TSNode node) {
         bool loop = gg_node_is(up, "for_statement") || gg_node_is(up, "while_statement");
         if (loop && gg__binds(tree, up, e->name)) return none;
         bool branch = gg_node_is(up, "if_statement") || gg_node_is(up, "elif_clause");
-        e->holds = branch && ts_node_eq(gg__field(up, "consequence"), at);
-        if (branch) look(e, gg__field(up, "condition"), 0);
+        bool taken = branch && ts_node_eq(gg__field(up, "consequence"), at);
+        bool inside = ts_node_eq(gg__field(up, "condition"), at);
+        if (is_replaced(e, up)) {
+            e->found = 0;
+            look_in_front(e, gg__field(up, "condition"), taken || inside ? e->site.start : 0);
+        } else if (branch && !inside) {
+            e->holds = taken;
+            look(e, gg__field(up, "condition"), 0);
+        }
         if (gg_node_is(up, "lambda") || gg__is_comprehension(up)) return none;
         if (!gg_node_is(up, "block")) continue;
         for (TSNode before = ts_node_prev_named_sibling(at); !ts_node_is_null(before);
@@ -128,8 +163,8 @@ static TSNode follow(evidence *e, TSNode node) {
     return none;
 }
 
-TSNode gg__read_since(const gg_tree *tree, TSNode node, gg_str name, int32_t rank, int32_t behind, int64_t *least) {
-    evidence e = {.tree = tree, .name = name, .rank = rank, .behind = behind};
+TSNode gg__read_since(const gg_rule_input *in, TSNode node, gg_str name, int32_t rank, int32_t behind, int64_t *least) {
+    evidence e = {.tree = in->tree, .site = in->span, .name = name, .rank = rank, .behind = behind};
     TSNode value = follow(&e, node);
     *least = e.found;
     return value;

@@ -53,7 +53,7 @@ gg_str gg__new_name(gg__select *s, const char *base) {
         if (!taken) break;
         name = gg_arena_printf(s->arena, "%s%u", base, number);
     }
-    if (s->made_count < GG__MAX_BINDINGS) s->made[s->made_count++] = name;
+    if (s->made_count < GG__MAX_MADE) s->made[s->made_count++] = name;
     return name;
 }
 

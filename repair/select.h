@@ -7,7 +7,7 @@
 
 #include "repair/syntax.h"
 
-enum { GG__MAX_BINDINGS = 24, GG__MAX_KNOWN = 192, GG__MAX_OUTER = 64 };
+enum { GG__MAX_BINDINGS = 24, GG__MAX_MADE = 128, GG__MAX_KNOWN = 192, GG__MAX_OUTER = 64 };
 
 typedef struct gg__binding { /* what a name holds in an arm */
     gg_str name;
@@ -41,7 +41,7 @@ typedef struct gg__select {
     gg_str torch;     /* how it is called here */
     gg_buf lines;     /* what is computed before the selections, one a line */
     gg_str indent, newline;
-    gg_str made[GG__MAX_BINDINGS]; /* names that were made up */
+    gg_str made[GG__MAX_MADE]; /* names that were made up; too many to be sure when there is no room for more */
     size_t made_count;
     gg_str outer[GG__MAX_OUTER]; /* names that arms read as they were before the branch; full: any name */
     size_t outer_count;

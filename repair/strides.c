@@ -38,10 +38,16 @@ static gg__lying of_arguments(const gg_rule_input *in, TSNode arguments, uint32_
     return all;
 }
 
+/* A matrix by a batch of matrices is computed turned round. */
+static gg__lying of_product(const gg_rule_input *in, TSNode left, TSNode right) {
+    gg__meta a = gg__infer_loosely(in, left), b = gg__infer_loosely(in, right);
+    bool known = a.sort == GG__TENSOR && b.sort == GG__TENSOR;
+    return known && a.rank >= b.rank ? GG__IN_ORDER : GG__ANYHOW;
+}
+
 static gg__lying of_call(const gg_rule_input *in, TSNode node, uint32_t depth) {
-    static const char *const ordered[] = {"contiguous", "matmul",      "mm",     "bmm",   "stack",
-                                          "linear",     "masked_fill", "zeros",  "ones",  "full",
-                                          "rand",       "randn",       "arange", "empty", "embedding"},
+    static const char *const ordered[] = {"contiguous", "mm",   "bmm",  "stack", "linear", "masked_fill", "zeros",
+                                          "ones",       "full", "rand", "randn", "arange", "empty",       "embedding"},
                              *const views[] = {"view", "reshape", "flatten", "unsqueeze", "squeeze"},
                              *const turned[] = {"transpose", "permute", "t", "expand",   "chunk",  "split",
                                                 "unbind",    "mT",      "T", "swapaxes", "narrow", "select"},
@@ -59,6 +65,7 @@ static gg__lying of_call(const gg_rule_input *in, TSNode node, uint32_t depth) {
     TSNode x = call.from ? gg__child(arguments, 0) : gg__field(function, "object");
     if (gg__is_one_of(call.name, ordered, GG_COUNT(ordered))) return GG__IN_ORDER;
     if (gg__is_one_of(call.name, turned, GG_COUNT(turned))) return GG__ANYHOW;
+    if (gg_str_is(call.name, "matmul")) return of_product(in, x, gg__child(arguments, call.from));
     gg__lying own = lies(in, x, depth + 1);
     if (gg__is_one_of(call.name, views, GG_COUNT(views))) return own == GG__IN_ORDER ? own : GG__ANYHOW;
     if (gg__is_one_of(call.name, kept, GG_COUNT(kept))) return own;
@@ -83,7 +90,8 @@ static gg__lying lies(const gg_rule_input *in, TSNode node, uint32_t depth) {
     if (gg_node_is(node, "binary_operator")) {
         bool product = gg_str_is(gg__text(tree, gg__field(node, "operator")), "@");
         TSNode left = gg__field(node, "left"), right = gg__field(node, "right");
-        return product ? GG__IN_ORDER : computed(worse(lies(in, left, depth + 1), lies(in, right, depth + 1)));
+        return product ? of_product(in, left, right)
+                       : computed(worse(lies(in, left, depth + 1), lies(in, right, depth + 1)));
     }
     return GG__ANYHOW;
 }

@@ -111,7 +111,7 @@ static bool look(gg__select *s, early *e, gg__arm *arm) {
 /* Would a size that was one in the capture, and is another one, make one value larger than the other? */
 static bool grows_apart(const gg_rule_input *in, bool divides_safely, TSNode node, gg_arena *arena) {
     gg__grown grown;
-    bool apart = false;
+    bool apart = gg__grow_too_often(in, node);
     for (size_t i = 0; !apart && gg__grow(in, node, i, arena, &grown); i++) {
         gg__select s;
         early e = {0};

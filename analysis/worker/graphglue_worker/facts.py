@@ -248,7 +248,7 @@ def widen(first: dict[str, Fact], later: dict[str, Fact]) -> None:
             fact["requires_grad"] = bool(fact.get("requires_grad") or other.get("requires_grad"))
             if fact.get("layout") != other.get("layout"):
                 fact["layout"] = "strided"
-            if kind := fact.get("type") or other.get("type"):
-                fact["type"] = kind
+            if fact.get("type") != other.get("type"):
+                fact["type"] = "several classes"
         elif fact.get("steps") != other.get("steps"):
             fact.pop("steps", None)

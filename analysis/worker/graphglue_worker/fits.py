@@ -1,11 +1,12 @@
 """Sizes that go together: what another size of the inputs cannot be, since a parameter or another input has the same one.
 
-An edit computes what the original may leave out.  A layer whose turn it is not, given another number of features than it has, raises then, where the
-original does not come to it.  No input that the layer takes has that size, so nothing is told by it.
+An edit computes what the original may leave out.  A layer whose turn it is not, given another number of features than it has, raises then and names
+the number it wants, where the original does not come to it.  No input that the layer takes has that size, so nothing is told by it.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from graphglue_worker.observe import Run
 
 _SHAPES = ("RuntimeError", "TorchRuntimeError")  # eager, and of Dynamo's fake tensors
+_NUMBER = re.compile(r"\d+")
 
 
 def does_not_fit(given: Run, x: Run, y: Run) -> bool:
@@ -26,7 +28,7 @@ def does_not_fit(given: Run, x: Run, y: Run) -> bool:
     if not changed or rows:
         return False
     bound = kept.union(*(leaf.shape for leaf in compare.leaves(given.state)))
-    return changed <= bound
+    return changed <= bound and changed <= {int(number) for number in _NUMBER.findall(y.error[1])}
 
 
 def _sizes(given: Run, x: Run) -> tuple[set[int], set[int], bool]:
