@@ -25,13 +25,37 @@ static TSNode class_around(TSNode node) {
     return at;
 }
 
-/* The class, or one that is derived from it; or `net.t = 1`, of who knows which. */
+typedef struct class_search {
+    const gg_tree *tree;
+    gg_str name;
+    TSNode found;
+} class_search;
+
+static bool is_another_class(TSNode node, void *data) {
+    class_search *s = data;
+    bool found =
+        gg_node_is(node, "class_definition") && gg_str_equal(gg__text(s->tree, gg__field(node, "name")), s->name);
+    if (found) s->found = node;
+    return !found;
+}
+
+/* Is the class the other one, or derived from it by classes of the file? */
+static bool derives(const gg_tree *tree, TSNode class, TSNode base, uint32_t depth) {
+    TSNode bases = gg__field(class, "superclasses");
+    if (ts_node_eq(class, base)) return true;
+    for (uint32_t i = 0; depth < MAX_DEPTH && i < gg__child_count(bases); i++) {
+        class_search s = {.tree = tree, .name = gg__text(tree, gg__child(bases, i))};
+        if (!gg__visit(gg_tree_root(tree), is_another_class, &s) && derives(tree, s.found, base, depth + 1))
+            return true;
+    }
+    return false;
+}
+
+/* The class, one that it is derived from, or one derived from it; or `net.t = 1`, of who knows which. */
 static bool is_in_class(const values *v, TSNode node) {
     if (ts_node_is_null(v->owner) || !gg_str_is(gg__text(v->tree, gg__field(node, "object")), "self")) return true;
-    TSNode around = class_around(node), bases = gg__field(around, "superclasses");
-    if (ts_node_is_null(around)) return false;
-    return ts_node_eq(around, v->owner) ||
-           (!ts_node_is_null(bases) && gg__reads(v->tree, bases, gg__text(v->tree, gg__field(v->owner, "name"))));
+    TSNode around = class_around(node);
+    return !ts_node_is_null(around) && (derives(v->tree, around, v->owner, 0) || derives(v->tree, v->owner, around, 0));
 }
 
 static bool note_value(TSNode node, void *data) {

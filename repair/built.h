@@ -4,8 +4,9 @@
 
 #include "repair/syntax.h"
 
-/* Calls found for the right side of each assignment of the attribute (`self.act`, `net.act`) in the class around it and those derived from it there, or in
- * the whole file where it is not one of self.  Null for one that is no plain assignment.  False when found returned false, or there is none. */
+/* Calls found for the right side of each assignment of the attribute (`self.act`, `net.act`) in the class around it, those that it is derived from and
+ * those derived from it there, and of `net.act` anywhere; or in the whole file where it is not one of self.  Null for one that is no plain assignment.
+ * False when found returned false, or there is none. */
 bool gg__each_attribute_value(const gg_tree *tree, TSNode attribute, gg__visitor found, void *data);
 /* Is it assigned in __init__ alone, or nowhere in the file, as a registered buffer? */
 bool gg__is_set_up_once(const gg_tree *tree, TSNode attribute);
