@@ -51,11 +51,15 @@ static bool derives(const gg_tree *tree, TSNode class, TSNode base, uint32_t dep
     return false;
 }
 
-/* The class, one that it is derived from, or one derived from it; or `net.t = 1`, of who knows which. */
+/* The class, one that it is derived from, or one derived from it. */
+static bool is_related(const values *v, TSNode class) {
+    if (ts_node_is_null(v->owner)) return true;
+    return !ts_node_is_null(class) && (derives(v->tree, class, v->owner, 0) || derives(v->tree, v->owner, class, 0));
+}
+
+/* `self.t` in such a class; or `net.t`, of who knows which. */
 static bool is_in_class(const values *v, TSNode node) {
-    if (ts_node_is_null(v->owner) || !gg_str_is(gg__text(v->tree, gg__field(node, "object")), "self")) return true;
-    TSNode around = class_around(node);
-    return !ts_node_is_null(around) && (derives(v->tree, around, v->owner, 0) || derives(v->tree, v->owner, around, 0));
+    return !gg_str_is(gg__text(v->tree, gg__field(node, "object")), "self") || is_related(v, class_around(node));
 }
 
 static bool note_value(TSNode node, void *data) {
@@ -93,14 +97,16 @@ bool gg__is_set_up_once(const gg_tree *tree, TSNode attribute) {
 /* `t: torch.Tensor` alone binds nothing. */
 static bool is_no_member(TSNode node, void *data) {
     const values *v = data;
-    TSNode block = gg__parent(gg__statement(node)), parent = gg__parent(node);
+    TSNode statement = gg__statement(node), block = gg__parent(statement), parent = gg__parent(node);
     if (gg_node_is(parent, "assignment") && ts_node_is_null(gg__field(parent, "right"))) return true;
     return !gg_node_is(node, "identifier") || !gg_str_equal(gg__text(v->tree, node), v->name) ||
-           !gg__is_binding(node) || !gg_node_is(gg__parent(block), "class_definition");
+           !gg__is_binding(node) || !gg_node_is(gg__parent(block), "class_definition") ||
+           !is_related(v, gg__parent(block));
 }
 
-bool gg__is_of_a_class(const gg_tree *tree, gg_str name) {
-    values v = {.tree = tree, .name = name};
+bool gg__is_of_its_class(const gg_tree *tree, TSNode attribute) {
+    values v = {.tree = tree, .name = gg__text(tree, gg__field(attribute, "attribute"))};
+    if (gg_str_is(gg__text(tree, gg__field(attribute, "object")), "self")) v.owner = class_around(attribute);
     return !gg__visit(gg_tree_root(tree), is_no_member, &v);
 }
 

@@ -15,7 +15,7 @@ bool gg__is_set_up_once(const gg_tree *tree, TSNode attribute);
 bool gg__is_built_by_class(const gg_tree *tree, TSNode attribute);
 /* May a number, by which something is divided, be zero in another call or instance, as far as the file tells? */
 bool gg__may_be_zero(const gg_rule_input *in, TSNode number);
-/* Is the name bound in the body of a class of the file? */
-bool gg__is_of_a_class(const gg_tree *tree, gg_str name);
+/* Is the attribute's name bound in the body of its class, of one that this is derived from, or of one derived from it? */
+bool gg__is_of_its_class(const gg_tree *tree, TSNode attribute);
 
 #endif

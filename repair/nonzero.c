@@ -85,7 +85,7 @@ static bool attribute_may_be_zero(const number *n, TSNode node) {
     field f = {.tree = tree, .name = gg__text(tree, gg__field(node, "attribute"))};
     if (gg__each_attribute_value(tree, node, is_not_zero, &a)) return false;
     bool own = gg_str_is(gg__text(tree, gg__field(node, "object")), "self");
-    if (own && !gg__is_of_a_class(tree, f.name)) return true;
+    if (own && !gg__is_of_its_class(tree, node)) return true;
     gg__visit(gg_tree_root(tree), count_default, &f);
     return f.others == 0 || f.zeros > 0;
 }

@@ -295,7 +295,7 @@ static bool bind_attribute(gg__select *s, gg__arm *arm, store *x) {
 static bool binds_as_well(const gg__select *s, const store *x) {
     const gg_tree *tree = s->in->tree;
     return x->kind == AUGMENT && gg_node_is(x->place, "attribute") &&
-           (gg__is_of_a_class(tree, gg__text(tree, gg__field(x->place, "attribute"))) ||
+           (gg__is_of_its_class(tree, x->place) ||
             gg_str_contains(gg_text_bytes(gg_tree_text(tree)), GG_STR("__setattr__")));
 }
 
