@@ -197,6 +197,12 @@ static bool grows_apart(const gg_rule_input *in, const gg__select *first, TSNode
     return apart && !gg__hinder(in, node, "what is selected may have other sizes on the other way with other inputs");
 }
 
+/* `if flag or t: …; return a`, of which the flags' way does not come to the return behind it. */
+static bool ends_in_a_return(const plan *p) {
+    TSNode block = gg__field(p->node, "consequence"), last = gg__child(block, gg__child_count(block) - 1);
+    return p->either && gg_node_is(last, "return_statement");
+}
+
 /* The span that is replaced and its new text. */
 static bool build_with(const gg_rule_input *in, bool divides_safely, bool stores, bool says, gg_arena *arena,
                        gg__branch *b) {
@@ -223,7 +229,7 @@ static bool build_with(const gg_rule_input *in, bool divides_safely, bool stores
     done = done && s.stored == stores && write(&s, arm, &body) && s.made_count < GG__MAX_MADE &&
            !grows_apart(in, &s, p.node, arena);
     if (done) {
-        bool taken = returns(arm) && !ts_node_is_null(p.fallback) && (p.flags.len == 0 || p.either);
+        bool taken = returns(arm) && !ts_node_is_null(p.fallback) && (p.flags.len == 0 || ends_in_a_return(&p));
         b->node = p.node;
         b->span =
             (gg_span){ts_node_start_byte(p.node), ts_node_end_byte(taken ? p.fallback : gg__last_of_arms(&s, p.node))};

@@ -51,10 +51,23 @@ static bool derives(const gg_tree *tree, TSNode class, TSNode base, uint32_t dep
     return false;
 }
 
-/* The class, one that it is derived from, or one derived from it. */
+typedef struct meeting {
+    const values *v;
+    TSNode class;
+} meeting;
+
+static bool does_not_meet(TSNode node, void *data) {
+    const meeting *m = data;
+    return !gg_node_is(node, "class_definition") || !derives(m->v->tree, node, m->v->owner, 0) ||
+           !derives(m->v->tree, node, m->class, 0);
+}
+
+/* The class, one that it is derived from, one derived from it, or one that meets it in a third: a mixin. */
 static bool is_related(const values *v, TSNode class) {
+    meeting m = {v, class};
     if (ts_node_is_null(v->owner)) return true;
-    return !ts_node_is_null(class) && (derives(v->tree, class, v->owner, 0) || derives(v->tree, v->owner, class, 0));
+    return !ts_node_is_null(class) && (derives(v->tree, class, v->owner, 0) || derives(v->tree, v->owner, class, 0) ||
+                                       !gg__visit(gg_tree_root(v->tree), does_not_meet, &m));
 }
 
 /* `self.t` in such a class; or `net.t`, of who knows which. */
@@ -224,7 +237,26 @@ static bool is_of_the_kind(TSNode value, void *data) {
     return alike;
 }
 
+/* Nobody has set something of it, called a method of it (a hook, `append`), or handed it to a function that may change it (spectral_norm); and nobody
+ * sets attributes by names that are computed. */
+static bool leaves_alone(TSNode node, void *data) {
+    static const char *const setters[] = {"setattr",  "add_module", "register_module", "__setattr__",  "__dict__",
+                                          "_modules", "setdefault", "named_children",  "named_modules"};
+    const values *v = data;
+    gg_str text = gg__text(v->tree, node);
+    if (gg_node_is(node, "identifier")) return !gg__is_one_of(text, setters, GG_COUNT(setters));
+    if (!gg_node_is(node, "attribute") || !gg_str_equal(gg__text(v->tree, gg__field(node, "attribute")), v->name))
+        return true;
+    TSNode parent = gg__parent(node), above = gg__parent(parent);
+    bool called = gg_node_is(above, "call") && ts_node_eq(gg__field(above, "function"), parent);
+    if (gg_node_is(parent, "attribute")) return !called && !gg__is_binding(parent);
+    if (gg_node_is(parent, "subscript")) return !gg__is_binding(parent);
+    return !gg_node_is(parent, "argument_list") && !gg_node_is(parent, "keyword_argument");
+}
+
 bool gg__is_built_by_class(const gg_tree *tree, TSNode attribute) {
+    values v = {.tree = tree, .name = gg__text(tree, gg__field(attribute, "attribute"))};
+    if (!gg__visit(gg_tree_root(tree), leaves_alone, &v)) return false;
     building b = {.tree = tree, .kind = UNKNOWN};
     return gg__each_attribute_value(tree, attribute, is_of_the_kind, &b);
 }

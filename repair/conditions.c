@@ -2,10 +2,11 @@
  *
  * Python stops at the first operand that decides; the tensor operations evaluate all of them.  So each must be pure and total.  The truth of
  * a 0-d tensor is that it is not zero: NaN is true, as `!= 0` has it. */
+#include "repair/alias.h"
 #include "repair/figures.h"
 #include "repair/scalar.h"
 
-enum { MAX_DEPTH = 30, MAX_LINKS = 6, MAX_OPERANDS = 12 };
+enum { MAX_DEPTH = 30, MAX_LINKS = 6, MAX_OPERANDS = 12, MAX_NAMES = 3 };
 
 static gg_str operand(gg__select *s, gg__test t) {
     return t.atom ? t.text : gg_arena_printf(s->arena, "(%.*s)", GG_STR_ARG(t.text));
@@ -234,17 +235,32 @@ bool gg__is_branch(const gg_rule_input *in) {
     return gg__has_id(in, ids, GG_COUNT(ids));
 }
 
-static bool tests_finiteness(TSNode node, void *data) {
-    const gg_tree *tree = data;
+typedef struct finiteness {
+    const gg_tree *tree;
+    uint32_t depth;
+} finiteness;
+
+/* … or a name that holds what was asked before. */
+static bool asks_no_finiteness(TSNode node, void *data) {
+    static const char *const asking[] = {"isnan", "isinf", "isfinite", "isposinf", "isneginf"};
+    const finiteness *f = data;
+    const gg_tree *tree = f->tree;
     if (gg_node_is(node, "call")) {
         TSNode function = gg__field(node, "function");
         gg_str name = gg__text(tree, gg_node_is(function, "attribute") ? gg__field(function, "attribute") : function);
-        return !gg_str_is(name, "isnan") && !gg_str_is(name, "isinf") && !gg_str_is(name, "isfinite");
+        return !gg__is_one_of(name, asking, GG_COUNT(asking));
     }
-    return !gg_node_is(node, "comparison_operator") || gg__child_count(node) != 2 ||
-           !gg_str_equal(gg__text(tree, gg__child(node, 0)), gg__text(tree, gg__child(node, 1))); /* x != x */
+    if (gg_node_is(node, "identifier") && !gg__is_member_name(node) && f->depth < MAX_NAMES) {
+        TSNode value = gg__value_at(tree, node, gg__text(tree, node));
+        finiteness inner = {tree, f->depth + 1};
+        return ts_node_is_null(value) || gg__visit(value, asks_no_finiteness, &inner);
+    }
+    if (!gg_node_is(node, "comparison_operator") || gg__child_count(node) != 2) return true;
+    gg_str a = gg__text(tree, gg__child(node, 0)), b = gg__text(tree, gg__child(node, 1));
+    return !gg_str_equal(a, b) && !gg_str_contains(a, GG_STR("inf")) && !gg_str_contains(b, GG_STR("inf")); /* x != x */
 }
 
 bool gg__asks_finiteness(const gg_tree *tree, TSNode condition) {
-    return !gg__visit(condition, tests_finiteness, (void *)tree);
+    finiteness f = {tree, 0};
+    return !gg__visit(condition, asks_no_finiteness, &f);
 }

@@ -105,6 +105,8 @@ static int64_t of_joined(const place *p, TSNode arguments, bool stack) {
     int32_t at = ts_node_is_null(dim) ? p->rank - 1 : written(p->in->tree, dim, p->rank);
     if ((!gg_node_is(list, "list") && !gg_node_is(list, "tuple")) || at < 0) return 0;
     int64_t most = 0, all = 0;
+    for (uint32_t i = 0; i < gg__child_count(list); i++)
+        if (gg_node_is(gg__child(list, i), "list_splat") || gg_node_is(gg__child(list, i), "comment")) return 0;
     place inner = moved(p, stack ? -1 : 0, stack && p->behind > at ? p->behind - 1 : p->behind);
     if (stack && p->behind == at) return gg__child_count(list);
     for (uint32_t i = 0; i < gg__child_count(list); i++) {
@@ -171,7 +173,9 @@ static int64_t of_call(const place *p, TSNode node) {
         return of_joined(p, arguments, gg_str_is(name, "stack"));
     if (call.form == GG__TORCH && gg_str_is(name, "where"))
         return larger(least(&inner, gg__child(arguments, 1)), least(&inner, gg__child(arguments, 2)));
-    if (call.form == GG__TORCH && gg_str_is(name, "arange")) return size_of(p, gg__child(arguments, 0));
+    TSNode second = gg__child(arguments, 1);
+    bool counts = ts_node_is_null(second) || gg_node_is(second, "keyword_argument");
+    if (call.form == GG__TORCH && gg_str_is(name, "arange") && counts) return size_of(p, gg__child(arguments, 0));
     return 0;
 }
 
@@ -203,6 +207,7 @@ static int64_t of_operator(const place *p, TSNode node) {
     place inner = moved(p, 0, p->behind);
     if (!gg_str_is(gg__text(p->in->tree, gg__field(node, "operator")), "@"))
         return larger(least(&inner, left), least(&inner, right));
+    if (gg__infer_loosely(p->in, left).rank != p->rank || gg__infer_loosely(p->in, right).rank != p->rank) return 0;
     return p->behind == 0 ? least(&inner, right) : p->behind == 1 ? least(&inner, left) : 0;
 }
 

@@ -79,7 +79,7 @@ static bool note_reading(TSNode node, void *data) {
     if (gg_node_is(parent, "conditional_expression") && !ts_node_eq(gg__child(parent, 1), node)) return false;
     bool first = gg_node_is(parent, "comparison_operator") &&
                  (ts_node_eq(gg__child(parent, 0), node) || ts_node_eq(gg__child(parent, 1), node));
-    if (gg_node_is(parent, "comparison_operator") && !first && !e->holds) return false; /* `a < b < x[3]` */
+    if (gg_node_is(parent, "comparison_operator") && !first) return false; /* `a < b < x[3]` */
     if (gg_node_is(node, "comparison_operator")) note_comparison(e, node);
     if (gg_node_is(node, "subscript")) note_subscript(e, node);
     return true;
@@ -88,11 +88,10 @@ static bool note_reading(TSNode node, void *data) {
 /* Visits as far as each visit goes on, unlike gg__visit. */
 static void look(evidence *e, TSNode node, uint32_t depth) {
     if (ts_node_is_null(node) || depth > 60 || !note_reading(node, e)) return;
-    bool was = e->holds; /* under `or` and `not` it tells nothing */
-    bool plain =
-        !gg_node_is(node, "not_operator") && !gg_node_is(node, "conditional_expression") &&
-        !(gg_node_is(node, "boolean_operator") && gg_str_is(gg__text(e->tree, gg__field(node, "operator")), "or"));
-    e->holds = was && plain;
+    bool was = e->holds; /* of `a and b` both hold; of anything else nobody knows what its parts are */
+    bool both =
+        gg_node_is(node, "boolean_operator") && gg_str_is(gg__text(e->tree, gg__field(node, "operator")), "and");
+    e->holds = was && (both || gg_node_is(node, "parenthesized_expression"));
     for (uint32_t i = 0; i < gg__child_count(node); i++) look(e, gg__child(node, i), depth + 1);
     e->holds = was;
 }

@@ -48,11 +48,6 @@ static bool add_name(TSNode node, void *data) {
     return true;
 }
 
-/* `self.small = self.scale`: they are looked at alike */
-static bool is_among_them(const keepers *k, TSNode left, TSNode right) {
-    return is_attribute(k, left) && is_attribute(k, right);
-}
-
 static bool note(TSNode node, void *data) {
     static const char *const binds[] = {"assignment", "augmented_assignment", "for_statement", "for_in_clause"};
     keepers *k = data;
@@ -62,14 +57,28 @@ static bool note(TSNode node, void *data) {
     if (gg_node_is(node, "return_statement") || gg_node_is(node, "yield") || gg_node_is(node, "lambda")) handed = true;
     for (size_t i = 0; i < GG_COUNT(binds); i++) named = named || gg_node_is(node, binds[i]);
     if (handed) k->lost = k->lost || !gg__visit(node, gives_none, k);
-    if (!named || is_among_them(k, left, right) || gg__visit(right, gives_none, k)) return true;
-    if (gg_node_is(left, "attribute") || gg_node_is(left, "subscript")) k->lost = true; /* kept for others */
+    if (!named || is_attribute(k, left) || gg__visit(right, gives_none, k)) return true; /* they are looked at alike */
+    if (gg_node_is(left, "attribute") || gg_node_is(left, "subscript")) k->lost = true;  /* kept for others */
     gg__visit(left, add_name, k);
     return true;
 }
 
+/* `self.register_buffer("small", self.scale)` stores it under one of the attributes, and these are looked at alike. */
+static bool is_registered_among_them(const keepers *k, TSNode node) {
+    const gg_tree *tree = k->in->tree;
+    TSNode arguments = gg__parent(node), function = gg__field(gg__parent(arguments), "function");
+    TSNode first = gg__child(arguments, 0), content = gg__child(first, 1);
+    bool registers = gg_node_is(arguments, "argument_list") &&
+                     gg_str_is(gg__text(tree, gg__field(function, "attribute")), "register_buffer");
+    if (!registers || ts_node_eq(first, node) || !gg_node_is(content, "string_content")) return false;
+    for (size_t i = 0; i < k->attribute_count; i++)
+        if (gg_str_equal(k->attributes[i], gg__text(tree, content))) return true;
+    return false;
+}
+
 static bool is_none_of_them(TSNode changed, void *data) {
     const keepers *k = data;
+    if (is_attribute(k, changed) && is_registered_among_them(k, changed)) return true;
     return gg__covers(k->branch, gg_node_span(changed)) || gg__visit(changed, names_none, data);
 }
 
