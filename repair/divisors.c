@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-enum { MAX_BACK = 16 };
+enum { MAX_BACK = 16, MAX_STEPS = 500 };
 
 TSNode gg__guarded(const gg__select *s, const gg__arm *arm, TSNode node, const char **fill) {
     TSNode none = {0}, left = gg__field(node, "left"), right = gg__field(node, "right");
@@ -31,6 +31,7 @@ typedef struct origin {
     const gg__select *s;
     const gg__arm *arm;
     uint32_t back;
+    uint32_t *steps; /* all values looked at */
 } origin;
 
 static bool is_smooth_name(TSNode node, void *data);
@@ -61,9 +62,9 @@ static bool is_smooth(const origin *o, TSNode value) {
         return true; /* a number has no gradient, nor has the tensor in its place */
     bool in_front = ts_node_end_byte(value) <= ts_node_start_byte(o->s->statement);
     gg__meta m = in_front ? gg__infer(o->s->in, value) : gg__infer_in(o->s, o->arm, value);
-    if (o->back >= MAX_BACK || m.sort == GG__UNKNOWN || !m.smooth) return false;
+    if (o->back >= MAX_BACK || ++*o->steps > MAX_STEPS || m.sort == GG__UNKNOWN || !m.smooth) return false;
     if (m.sort == GG__TENSOR && !gg__is_floating(m.dtype)) return true;
-    origin next = {o->s, o->arm, o->back + 1};
+    origin next = {o->s, o->arm, o->back + 1, o->steps};
     return gg__visit(value, is_smooth_name, &next);
 }
 
@@ -79,7 +80,8 @@ static bool is_smooth_name(TSNode node, void *data) {
 }
 
 bool gg__is_made_smoothly(const gg__select *s, const gg__arm *arm, TSNode node) {
-    origin o = {s, arm, 0};
+    uint32_t steps = 0;
+    origin o = {s, arm, 0, &steps};
     if (is_smooth(&o, node)) return true;
     return gg__hinder(s->in, node, "where it is not wanted, the gradient of what it is made of may be infinite or NaN");
 }

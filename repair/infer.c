@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-enum { MAX_DEPTH = 100 };
+enum { MAX_STEPS = 20000, MAX_DEPTH = 100 };
 
 const gg__meta gg__unknown = {.sort = GG__UNKNOWN};
 
@@ -228,7 +228,7 @@ bool gg__has_root(gg__meta a, gg__meta b) {
 }
 
 gg__meta gg__infer_node(gg__inference *s, TSNode node) {
-    if (s->depth >= MAX_DEPTH || ts_node_is_null(node)) return gg__unknown;
+    if (s->depth >= MAX_DEPTH || ts_node_is_null(node) || ++s->steps > MAX_STEPS) return gg__unknown;
     s->depth++;
     gg__meta out = infer(s, gg__strip_parentheses(node));
     s->depth--;

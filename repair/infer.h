@@ -7,6 +7,7 @@
 typedef struct gg__inference {
     const gg_rule_input *in;
     uint32_t depth;      /* of the expression: what is nested deeper than a limit is unknown */
+    uint32_t steps;      /* all that were looked at: a name may be read twice by each that is made of it */
     bool divides_safely; /* divisors are other than zero where the quotient is not wanted */
     bool loose;          /* see gg__infer_loosely */
     bool names;          /* … where a part of it is named: `(n := t.sum()) > 0` */

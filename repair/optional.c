@@ -1,4 +1,5 @@
-/* Parameters that are None unless a caller says otherwise: what an arm does with one may fail where the arm is not taken.  See select.h.  Any thread. */
+/* Parameters that are None unless a caller says otherwise, and attributes that are None at first: what an arm does with one may fail where the arm is not
+ * taken.  See select.h.  Any thread. */
 #include "repair/alias.h"
 #include "repair/select.h"
 
@@ -6,12 +7,17 @@
 
 typedef struct optional {
     const gg_tree *tree;
-    gg_str name;
+    gg_str name; /* `bias`, `self.bias` */
 } optional;
 
 static bool is_name(const optional *o, TSNode node) {
     node = gg__strip_parentheses(node);
-    return gg_node_is(node, "identifier") && gg_str_equal(gg__text(o->tree, node), o->name);
+    return (gg_node_is(node, "identifier") || gg_node_is(node, "attribute")) &&
+           gg_str_equal(gg__text(o->tree, node), o->name);
+}
+
+static bool is_not_given(TSNode node, void *data) {
+    return !is_name(data, node) || !gg__is_binding(node);
 }
 
 /* Does None raise here?  As an operand, with an attribute or an element; not where that may not be reached. */
@@ -19,7 +25,8 @@ static bool is_no_use(TSNode node, void *data) {
     static const char *const later[] = {"lambda", "boolean_operator", "conditional_expression"};
     const optional *o = data;
     TSNode parent = gg__parent(node);
-    if (!is_name(o, node) || !gg_node_is(node, "identifier") || gg__is_member_name(node)) return true;
+    bool member = gg_node_is(node, "identifier") && gg__is_member_name(node);
+    if (!is_name(o, node) || gg_node_is(node, "parenthesized_expression") || member) return true;
     bool asks = gg_node_is(parent, "comparison_operator");
     for (uint32_t i = 0; asks && i < ts_node_child_count(parent); i++) {
         gg_str op = gg__text(o->tree, ts_node_child(parent, i));
@@ -63,11 +70,12 @@ static bool settles(const optional *o, TSNode statement) {
     if (gg_node_is(statement, "assert_statement")) return tells(o, inner, true, 0);
     if (gg_node_is(statement, "if_statement"))
         return (tells(o, gg__field(statement, "condition"), false, 0) &&
-                (leaves(body) || gg__binds(o->tree, body, o->name))) ||
+                (leaves(body) || !gg__visit(body, is_not_given, (void *)o))) ||
                !gg__visit(gg__field(statement, "condition"), is_no_use, (void *)o);
     if (!gg_node_is(statement, "expression_statement")) return false;
     bool given = gg_node_is(inner, "assignment") && is_name(o, gg__field(inner, "left")) &&
                  !gg_node_is(gg__field(inner, "right"), "none");
+    if (gg_node_is(inner, "call")) return false; /* a message may be left out */
     return given || !gg__visit(statement, is_no_use, (void *)o);
 }
 
@@ -94,8 +102,32 @@ static bool is_excluded(const optional *o, TSNode node) {
 
 /* ---- the question -------------------------------------------------------------------------------------------------------------- */
 
+/* `bias=None`, `bias: Optional[Tensor]`, `bias: Tensor | None` */
 static bool is_optional(const gg_tree *tree, TSNode function, gg_str name) {
-    return gg_node_is(gg__field(gg__parameter(tree, function, name), "value"), "none");
+    TSNode parameter = gg__parameter(tree, function, name);
+    gg_str type = gg__text(tree, gg__field(parameter, "type"));
+    return gg_node_is(gg__field(parameter, "value"), "none") || gg_str_contains(type, GG_STR("Optional")) ||
+           gg_str_contains(type, GG_STR("None"));
+}
+
+/* `self.t = None`, `self.t: Tensor | None = …`, `register_buffer("t", None)` somewhere in the file, whoever's it is: a search of the text, since this is
+ * asked for often. */
+static bool is_none_at_first(const gg_tree *tree, gg_str name) {
+    gg_str all = gg_text_bytes(gg_tree_text(tree));
+    for (size_t at = gg_str_find(all, name, 0); at != SIZE_MAX; at = gg_str_find(all, name, at + name.len)) {
+        size_t end = at + name.len, stop = gg_str_find(all, GG_STR("\n"), end);
+        gg_str rest = gg_str_slice(all, end, stop == SIZE_MAX ? all.len : stop);
+        char before = at ? all.ptr[at - 1] : ' ';
+        if (before == '.' && (gg_str_starts_with(rest, GG_STR(" = None")) || gg_str_starts_with(rest, GG_STR("=None"))))
+            return true;
+        bool typed = before == '.' && gg_str_starts_with(rest, GG_STR(":"));
+        bool registered = (before == '"' || before == '\'') && rest.len > 1 && rest.ptr[0] == before &&
+                          gg_str_starts_with(gg_str_slice(rest, 1, rest.len), GG_STR(", None"));
+        if (registered ||
+            (typed && (gg_str_contains(rest, GG_STR("None")) || gg_str_contains(rest, GG_STR("Optional")))))
+            return true;
+    }
+    return false;
 }
 
 typedef struct asking {
@@ -105,6 +137,11 @@ typedef struct asking {
 
 static bool is_there(TSNode node, void *data) {
     const asking *a = data;
+    bool own = gg_node_is(node, "attribute") && gg_str_is(gg__text(a->tree, gg__field(node, "object")), "self");
+    if (own) {
+        optional held = {a->tree, gg__text(a->tree, node)};
+        return !is_none_at_first(a->tree, gg__text(a->tree, gg__field(node, "attribute"))) || is_excluded(&held, node);
+    }
     if (!gg_node_is(node, "identifier") || gg__is_member_name(node)) return true;
     optional o = {a->tree, gg__text(a->tree, node)};
     return !is_optional(a->tree, a->function, o.name) || is_excluded(&o, node);
@@ -112,6 +149,5 @@ static bool is_there(TSNode node, void *data) {
 
 bool gg__may_be_none(const gg_rule_input *in, TSNode node) {
     asking a = {in->tree, gg__function(node)};
-    if (!gg_str_contains(gg__text(in->tree, gg__field(a.function, "parameters")), GG_STR("None"))) return false;
     return !gg__visit(node, is_there, &a);
 }

@@ -105,7 +105,8 @@ bool gg__is_branch(const gg_rule_input *in); /* a break that a condition may be 
 bool gg__asks_finiteness(const gg_tree *tree, TSNode condition);
 
 /* ---- optional.c --------------------------------------------------------------------------------------------------------- */
-/* Does the expression read a parameter whose default is None, where nothing in the function has told that it is something else? */
+/* Does the expression read a parameter whose default is None or whose type allows it, or an attribute that is None at first, where nothing in the
+ * function has told that it is something else? */
 bool gg__may_be_none(const gg_rule_input *in, TSNode node);
 
 /* ---- draws.c ------------------------------------------------------------------------------------------------------------ */
