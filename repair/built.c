@@ -44,6 +44,7 @@ static bool derives(const gg_tree *tree, TSNode class, TSNode base, uint32_t dep
     TSNode bases = gg__field(class, "superclasses");
     if (ts_node_eq(class, base)) return true;
     for (uint32_t i = 0; depth < MAX_DEPTH && i < gg__child_count(bases); i++) {
+        if (!gg_node_is(gg__child(bases, i), "identifier")) continue; /* `nn.Module` is another file's */
         class_search s = {.tree = tree, .name = gg__text(tree, gg__child(bases, i))};
         if (!gg__visit(gg_tree_root(tree), is_another_class, &s) && derives(tree, s.found, base, depth + 1))
             return true;
@@ -58,8 +59,8 @@ typedef struct meeting {
 
 static bool does_not_meet(TSNode node, void *data) {
     const meeting *m = data;
-    return !gg_node_is(node, "class_definition") || !derives(m->v->tree, node, m->v->owner, 0) ||
-           !derives(m->v->tree, node, m->class, 0);
+    return !gg_node_is(node, "class_definition") || gg__child_count(gg__field(node, "superclasses")) < 2 ||
+           !derives(m->v->tree, node, m->v->owner, 0) || !derives(m->v->tree, node, m->class, 0);
 }
 
 /* The class, one that it is derived from, one derived from it, or one that meets it in a third: a mixin. */
