@@ -19,12 +19,6 @@ typedef struct values {
     void *data;
 } values;
 
-static TSNode class_around(TSNode node) {
-    TSNode at = gg__parent(node);
-    while (!ts_node_is_null(at) && !gg_node_is(at, "class_definition")) at = gg__parent(at);
-    return at;
-}
-
 typedef struct class_search {
     const gg_tree *tree;
     gg_str name;
@@ -73,14 +67,14 @@ static bool is_related(const values *v, TSNode class) {
 
 /* `self.t` in such a class; or `net.t`, of who knows which. */
 static bool is_in_class(const values *v, TSNode node) {
-    return !gg_str_is(gg__text(v->tree, gg__field(node, "object")), "self") || is_related(v, class_around(node));
+    return !gg_str_is(gg__text(v->tree, gg__field(node, "object")), "self") || is_related(v, gg__class_around(node));
 }
 
 static bool note_value(TSNode node, void *data) {
     values *v = data;
     TSNode parent = gg__parent(node);
     if (!gg_node_is(node, "attribute") || !gg_str_equal(gg__text(v->tree, gg__field(node, "attribute")), v->name) ||
-        !is_in_class(v, node) || !gg__is_binding(node))
+        !gg__is_binding(node) || !is_in_class(v, node))
         return true;
     v->count++;
     bool plain = gg_node_is(parent, "assignment") && ts_node_eq(gg__field(parent, "left"), node);
@@ -93,7 +87,7 @@ static bool note_value(TSNode node, void *data) {
 bool gg__each_attribute_value(const gg_tree *tree, TSNode attribute, gg__visitor found, void *data) {
     bool own = gg_str_is(gg__text(tree, gg__field(attribute, "object")), "self");
     values v = {.tree = tree, .name = gg__text(tree, gg__field(attribute, "attribute")), .found = found, .data = data};
-    if (own) v.owner = class_around(attribute);
+    if (own) v.owner = gg__class_around(attribute);
     return gg__visit(gg_tree_root(tree), note_value, &v) && v.count > 0;
 }
 
@@ -120,7 +114,7 @@ static bool is_no_member(TSNode node, void *data) {
 
 bool gg__is_of_its_class(const gg_tree *tree, TSNode attribute) {
     values v = {.tree = tree, .name = gg__text(tree, gg__field(attribute, "attribute"))};
-    if (gg_str_is(gg__text(tree, gg__field(attribute, "object")), "self")) v.owner = class_around(attribute);
+    if (gg_str_is(gg__text(tree, gg__field(attribute, "object")), "self")) v.owner = gg__class_around(attribute);
     return !gg__visit(gg_tree_root(tree), is_no_member, &v);
 }
 

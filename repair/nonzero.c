@@ -113,18 +113,13 @@ static bool asks(const asking *a, TSNode condition) {
            ((below || other) && gg_str_equal(gg__text(a->tree, second), a->path));
 }
 
-static bool is_not_bound(TSNode node, void *data) {
-    const asking *a = data;
-    return !gg_str_equal(gg__text(a->tree, node), a->path) || !gg__is_binding(node);
-}
-
 static bool is_asked_before(const gg_tree *tree, TSNode node) {
     asking a = {tree, gg__text(tree, node)};
     for (TSNode child = node, at = gg__parent(node); !ts_node_is_null(at); child = at, at = gg__parent(at)) {
         if (gg_node_is(at, "function_definition")) return false;
         bool branch = (gg_node_is(at, "if_statement") || gg_node_is(at, "elif_clause")) &&
                       ts_node_eq(gg__field(at, "consequence"), child);
-        if (branch && asks(&a, gg__field(at, "condition")) && gg__visit(child, is_not_bound, &a)) return true;
+        if (branch && asks(&a, gg__field(at, "condition")) && !gg__binds_path(tree, child, a.path)) return true;
         if (gg_node_is(at, "conditional_expression") && ts_node_eq(gg__child(at, 0), child) &&
             asks(&a, gg__child(at, 1)))
             return true;

@@ -16,10 +16,6 @@ static bool is_name(const optional *o, TSNode node) {
            gg_str_equal(gg__text(o->tree, node), o->name);
 }
 
-static bool is_not_given(TSNode node, void *data) {
-    return !is_name(data, node) || !gg__is_binding(node);
-}
-
 /* Does None raise here?  As an operand, with an attribute or an element; not where that may not be reached. */
 static bool is_no_use(TSNode node, void *data) {
     static const char *const later[] = {"lambda", "boolean_operator", "conditional_expression"};
@@ -70,7 +66,7 @@ static bool settles(const optional *o, TSNode statement) {
     if (gg_node_is(statement, "assert_statement")) return tells(o, inner, true, 0);
     if (gg_node_is(statement, "if_statement"))
         return (tells(o, gg__field(statement, "condition"), false, 0) &&
-                (leaves(body) || !gg__visit(body, is_not_given, (void *)o))) ||
+                (leaves(body) || gg__binds_path(o->tree, body, o->name))) ||
                !gg__visit(gg__field(statement, "condition"), is_no_use, (void *)o);
     if (!gg_node_is(statement, "expression_statement")) return false;
     bool given = gg_node_is(inner, "assignment") && is_name(o, gg__field(inner, "left")) &&
@@ -137,14 +133,13 @@ typedef struct asking {
 
 static bool is_there(TSNode node, void *data) {
     const asking *a = data;
-    bool own = gg_node_is(node, "attribute") && gg_str_is(gg__text(a->tree, gg__field(node, "object")), "self");
-    if (own) {
-        optional held = {a->tree, gg__text(a->tree, node)};
-        return !is_none_at_first(a->tree, gg__text(a->tree, gg__field(node, "attribute"))) || is_excluded(&held, node);
-    }
-    if (!gg_node_is(node, "identifier") || gg__is_member_name(node)) return true;
     optional o = {a->tree, gg__text(a->tree, node)};
-    return !is_optional(a->tree, a->function, o.name) || is_excluded(&o, node);
+    bool may_be = false;
+    if (gg_node_is(node, "attribute") && gg_str_is(gg__text(a->tree, gg__field(node, "object")), "self"))
+        may_be = is_none_at_first(a->tree, gg__text(a->tree, gg__field(node, "attribute")));
+    else if (gg_node_is(node, "identifier") && !gg__is_member_name(node))
+        may_be = is_optional(a->tree, a->function, o.name);
+    return !may_be || is_excluded(&o, node);
 }
 
 bool gg__may_be_none(const gg_rule_input *in, TSNode node) {

@@ -66,6 +66,10 @@ static void note_subscript(evidence *e, TSNode node) {
     if (gg__whole_literal(tree, indices[front], &value)) e->found = larger(e->found, value < 0 ? -value : value + 1);
 }
 
+static bool is_and(const evidence *e, TSNode node) {
+    return gg_node_is(node, "boolean_operator") && gg_str_is(gg__text(e->tree, gg__field(node, "operator")), "and");
+}
+
 /* What is evaluated whenever the whole is. */
 static bool note_reading(TSNode node, void *data) {
     static const char *const later[] = {"lambda", "function_definition", "block", "class_definition"};
@@ -73,9 +77,8 @@ static bool note_reading(TSNode node, void *data) {
     TSNode parent = gg__parent(node);
     if (gg__is_one_of(gg_str_from(ts_node_type(node)), later, GG_COUNT(later)) || gg__is_comprehension(node))
         return false;
-    bool both = gg_str_is(gg__text(e->tree, gg__field(parent, "operator")), "and");
-    if (gg_node_is(parent, "boolean_operator") && ts_node_eq(gg__field(parent, "right"), node) && !(both && e->holds))
-        return false;
+    bool second = gg_node_is(parent, "boolean_operator") && ts_node_eq(gg__field(parent, "right"), node);
+    if (second && !(is_and(e, parent) && e->holds)) return false;
     if (gg_node_is(parent, "conditional_expression") && !ts_node_eq(gg__child(parent, 1), node)) return false;
     bool first = gg_node_is(parent, "comparison_operator") &&
                  (ts_node_eq(gg__child(parent, 0), node) || ts_node_eq(gg__child(parent, 1), node));
@@ -89,9 +92,7 @@ static bool note_reading(TSNode node, void *data) {
 static void look(evidence *e, TSNode node, uint32_t depth) {
     if (ts_node_is_null(node) || depth > 60 || !note_reading(node, e)) return;
     bool was = e->holds; /* of `a and b` both hold; of anything else nobody knows what its parts are */
-    bool both =
-        gg_node_is(node, "boolean_operator") && gg_str_is(gg__text(e->tree, gg__field(node, "operator")), "and");
-    e->holds = was && (both || gg_node_is(node, "parenthesized_expression"));
+    e->holds = was && (is_and(e, node) || gg_node_is(node, "parenthesized_expression"));
     for (uint32_t i = 0; i < gg__child_count(node); i++) look(e, gg__child(node, i), depth + 1);
     e->holds = was;
 }
@@ -120,7 +121,7 @@ static bool is_replaced(const evidence *e, TSNode statement) {
 /* Of `flag and t`: what is in front of the break stays a condition of Python's, and holds; the break itself is evaluated in any case. */
 static bool look_in_front(evidence *e, TSNode condition, uint32_t until) {
     TSNode inner = gg__strip_parentheses(condition);
-    if (gg_node_is(inner, "boolean_operator") && gg_str_is(gg__text(e->tree, gg__field(inner, "operator")), "and"))
+    if (is_and(e, inner))
         return look_in_front(e, gg__field(inner, "left"), until) && look_in_front(e, gg__field(inner, "right"), until);
     e->holds = ts_node_end_byte(inner) <= until;
     look(e, inner, 0);

@@ -74,6 +74,16 @@ bool gg__binds(const gg_tree *tree, TSNode scope, gg_str name) {
     return !ts_node_is_null(scope) && !gg__visit(scope, does_not_bind, &search);
 }
 
+static bool does_not_bind_path(TSNode node, void *data) {
+    const name_search *search = data;
+    return !gg_str_equal(gg__text(search->tree, node), search->name) || !gg__is_binding(node);
+}
+
+bool gg__binds_path(const gg_tree *tree, TSNode scope, gg_str path) {
+    name_search search = {.tree = tree, .name = path};
+    return !gg__visit(scope, does_not_bind_path, &search);
+}
+
 bool gg__is_local(const gg_tree *tree, TSNode at, gg_str name) {
     for (TSNode scope = at; !ts_node_is_null(scope); scope = gg__parent(scope)) {
         if (gg_node_is(scope, "function_definition") || gg_node_is(scope, "lambda")) {

@@ -64,12 +64,6 @@ static bool is_bound_to(const gg_tree *tree, TSNode identifier, maker makes) {
     return b.count > 0;
 }
 
-static TSNode class_around(TSNode node) {
-    for (TSNode at = gg__parent(node); !ts_node_is_null(at); at = gg__parent(at))
-        if (gg_node_is(at, "class_definition")) return at;
-    return (TSNode){0};
-}
-
 /* `self.name = made()` in the class's __init__; anything else that may set such an attribute is in the way, wherever it stands. */
 static bool sets_it_so(TSNode node, void *data) {
     bindings *b = data;
@@ -89,11 +83,11 @@ static bool sets_it_so(TSNode node, void *data) {
     b->count++;
     gg_str method = gg__text(b->tree, gg__field(gg__function(node), "name"));
     return gg_str_is(gg__text(b->tree, gg__field(node, "object")), "self") && gg_str_is(method, "__init__") &&
-           ts_node_eq(class_around(node), b->owner) && b->makes(b->tree, gg__field(parent, "right"));
+           ts_node_eq(gg__class_around(node), b->owner) && b->makes(b->tree, gg__field(parent, "right"));
 }
 
 static bool is_set_to(const gg_tree *tree, TSNode attribute, maker makes) {
-    bindings b = {.tree = tree, .makes = makes, .owner = class_around(attribute)};
+    bindings b = {.tree = tree, .makes = makes, .owner = gg__class_around(attribute)};
     b.name = gg__text(tree, gg__field(attribute, "attribute"));
     return gg_str_is(gg__text(tree, gg__field(attribute, "object")), "self") && !ts_node_is_null(b.owner) &&
            gg__visit(gg_tree_root(tree), sets_it_so, &b) && b.count > 0;

@@ -174,6 +174,12 @@ TSNode gg__next_statement(TSNode statement) {
     return next;
 }
 
+TSNode gg__class_around(TSNode node) {
+    TSNode at = gg__parent(node);
+    while (!ts_node_is_null(at) && !gg_node_is(at, "class_definition")) at = gg__parent(at);
+    return at;
+}
+
 TSNode gg__parameter(const gg_tree *tree, TSNode function, gg_str name) {
     TSNode parameters = gg__field(function, "parameters");
     for (uint32_t i = 0; i < gg__child_count(parameters); i++) {

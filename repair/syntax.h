@@ -36,7 +36,8 @@ bool gg__is_one_of(gg_str text, const char *const *words, size_t count);
 bool gg__is_member_name(TSNode identifier); /* `x.name`, `f(name=…)`: no variable */
 /* Is this identifier a place where its name is bound (or unbound, or declared global)? */
 bool gg__is_binding(TSNode identifier);
-bool gg__binds(const gg_tree *tree, TSNode scope, gg_str name); /* anywhere inside, nested functions too */
+bool gg__binds(const gg_tree *tree, TSNode scope, gg_str name);      /* anywhere inside, nested functions too */
+bool gg__binds_path(const gg_tree *tree, TSNode scope, gg_str path); /* … or an attribute, `self.t`; not by an import */
 /* Is the name bound in a function, lambda or comprehension around `at`?  Then nothing at module level is known of it. */
 bool gg__is_local(const gg_tree *tree, TSNode at, gg_str name);
 /* The module's own bindings of a name, and `global` ones; until found returns false. */
@@ -115,6 +116,7 @@ typedef bool (*gg__visitor)(TSNode node, void *data);
 bool gg__visit(TSNode node, gg__visitor visit, void *data);
 bool gg__stop(TSNode node, void *data);      /* a visitor for whom one is enough: false */
 TSNode gg__next_statement(TSNode statement); /* behind comments; null at the end of the block */
+TSNode gg__class_around(TSNode node);        /* the innermost class it stands in; null outside of any */
 /* The parameter of that name, whole (`x: int = 3`); null when the function has none. */
 TSNode gg__parameter(const gg_tree *tree, TSNode function, gg_str name);
 

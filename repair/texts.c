@@ -1,8 +1,7 @@
 /* The formats of texts.  See texts.h. */
 #include "repair/texts.h"
 
-/* What stands between the quotes of a string without interpolation; false when it is another one, or has escapes. */
-static bool content_of(const gg_tree *tree, TSNode string, gg_str *out) {
+bool gg__between_quotes(const gg_tree *tree, TSNode string, gg_str *out) {
     *out = GG_STR("");
     if (!gg_node_is(string, "string") || gg__is_bytes(tree, string)) return false;
     gg_str start = gg__text(tree, gg__child(string, 0));
@@ -38,7 +37,7 @@ static bool conversion_of(char letter, gg__conversion *out) {
 int32_t gg__percent_conversions(const gg_tree *tree, TSNode string, gg__conversion *out) {
     gg_str text;
     int32_t count = 0;
-    if (!content_of(tree, string, &text)) return -1;
+    if (!gg__between_quotes(tree, string, &text)) return -1;
     for (size_t at = 0; at < text.len; at++) {
         if (text.ptr[at] != '%') continue;
         if (at + 1 < text.len && text.ptr[at + 1] == '%') {
@@ -55,7 +54,7 @@ int32_t gg__percent_conversions(const gg_tree *tree, TSNode string, gg__conversi
 int32_t gg__format_conversions(const gg_tree *tree, TSNode string, gg__conversion *out) {
     gg_str text;
     int32_t count = 0;
-    if (!content_of(tree, string, &text)) return -1;
+    if (!gg__between_quotes(tree, string, &text)) return -1;
     for (size_t at = 0; at < text.len; at++) {
         if (text.ptr[at] == '}') return -1;
         if (text.ptr[at] != '{') continue;
@@ -76,7 +75,7 @@ int32_t gg__format_conversions(const gg_tree *tree, TSNode string, gg__conversio
 
 bool gg__is_plain_date(const gg_tree *tree, TSNode string) {
     gg_str text;
-    if (!content_of(tree, string, &text)) return false;
+    if (!gg__between_quotes(tree, string, &text)) return false;
     for (size_t at = 0; at < text.len; at++) {
         if (text.ptr[at] == '%' && (++at >= text.len || !is_any_of(text.ptr[at], "YmdHMSybBaAjfIp"))) return false;
         if ((unsigned char)text.ptr[at] >= 0x80) return false;

@@ -21,6 +21,8 @@ const char *gg__constant_call(const gg_tree *tree, TSNode call, TSNode *out);
 typedef enum gg__conversion { GG__ANYTHING, GG__WHOLE, GG__REAL } gg__conversion;
 enum { GG__MAX_CONVERSIONS = 16 };
 
+/* What stands between the quotes of a string without interpolation; false when it is another one, or has escapes. */
+bool gg__between_quotes(const gg_tree *tree, TSNode string, gg_str *out);
 bool gg__is_bytes(const gg_tree *tree, TSNode string);
 /* What the places of `"%s of %d"` and `"{} {:.3f}"` take; how many there are, -1 when there are too many or others. */
 int32_t gg__percent_conversions(const gg_tree *tree, TSNode string, gg__conversion *out);

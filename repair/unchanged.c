@@ -1,5 +1,6 @@
 /* Whether tensors that attributes hold are changed in place under another name.  See alias.h.  Any thread. */
 #include "repair/alias.h"
+#include "repair/texts.h"
 
 enum { MAX_KEPT = 16 };
 
@@ -13,11 +14,14 @@ typedef struct keepers { /* names of one function that may hold one of the tenso
     bool lost; /* who holds it is not known */
 } keepers;
 
-static bool is_attribute(const keepers *k, TSNode node) {
-    gg_str name = gg__text(k->in->tree, gg__field(node, "attribute"));
-    for (size_t i = 0; gg_node_is(node, "attribute") && i < k->attribute_count; i++)
+static bool is_attribute_name(const keepers *k, gg_str name) {
+    for (size_t i = 0; i < k->attribute_count; i++)
         if (gg_str_equal(k->attributes[i], name)) return true;
     return false;
+}
+
+static bool is_attribute(const keepers *k, TSNode node) {
+    return gg_node_is(node, "attribute") && is_attribute_name(k, gg__text(k->in->tree, gg__field(node, "attribute")));
 }
 
 static bool is_keeper(const keepers *k, TSNode node) {
@@ -67,13 +71,12 @@ static bool note(TSNode node, void *data) {
 static bool is_registered_among_them(const keepers *k, TSNode node) {
     const gg_tree *tree = k->in->tree;
     TSNode arguments = gg__parent(node), function = gg__field(gg__parent(arguments), "function");
-    TSNode first = gg__child(arguments, 0), content = gg__child(first, 1);
+    TSNode first = gg__child(arguments, 0);
+    gg_str name;
     bool registers = gg_node_is(arguments, "argument_list") &&
                      gg_str_is(gg__text(tree, gg__field(function, "attribute")), "register_buffer");
-    if (!registers || ts_node_eq(first, node) || !gg_node_is(content, "string_content")) return false;
-    for (size_t i = 0; i < k->attribute_count; i++)
-        if (gg_str_equal(k->attributes[i], gg__text(tree, content))) return true;
-    return false;
+    return registers && !ts_node_eq(first, node) && gg__between_quotes(tree, first, &name) &&
+           is_attribute_name(k, name);
 }
 
 static bool is_none_of_them(TSNode changed, void *data) {

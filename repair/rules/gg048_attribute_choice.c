@@ -7,6 +7,7 @@
  * only under the compiler.  A tensor that is made when first needed (`if not hasattr(self, "t")`) is not kept when it is made earlier: it would stay on
  * the device, and of the settings, of that time. */
 #include "repair/alias.h"
+#include "repair/texts.h"
 #include "repair/truth.h"
 
 enum { MAX_STEPS = 4 };
@@ -33,14 +34,6 @@ static gg_str own_attribute(const choice *c, TSNode node) {
     bool own = gg_node_is(node, "attribute") && gg_node_is(object, "identifier") &&
                gg_str_equal(gg__text(c->in->tree, object), c->owner);
     return own ? gg__text(c->in->tree, gg__field(node, "attribute")) : GG_STR_NULL;
-}
-
-/* What stands between the quotes of a plain string; empty when it is none. */
-static gg_str plain_string(const gg_tree *tree, TSNode node) {
-    TSNode content = gg__child(node, 1);
-    bool plain = gg_node_is(node, "string") && gg__child_count(node) == 3 && gg_node_is(content, "string_content");
-    gg_str text = gg__text(tree, node);
-    return plain && (text.ptr[0] == '"' || text.ptr[0] == '\'') ? gg__text(tree, content) : GG_STR_NULL;
 }
 
 /* ---- what a tensor is made of ---------------------------------------------------------------------------------------------------- */
@@ -116,11 +109,12 @@ static bool match_memo(const choice *c, TSNode statement, arm *a) {
     TSNode condition = gg__strip_parentheses(gg__field(statement, "condition"));
     TSNode call = gg__strip_parentheses(gg__field(condition, "argument")), arguments = gg__field(call, "arguments");
     TSNode only = gg__only_statement(gg__field(statement, "consequence"));
-    gg_str name = plain_string(tree, gg__child(arguments, 1));
+    gg_str name;
+    bool quoted = gg__between_quotes(tree, gg__child(arguments, 1), &name);
     if (!gg_node_is(statement, "if_statement") || !ts_node_is_null(gg__field(statement, "alternative")) ||
         !gg_node_is(condition, "not_operator") || !gg_node_is(call, "call") || gg__child_count(arguments) != 2 ||
-        !gg__names_builtin(tree, gg__field(call, "function"), "hasattr") || ts_node_is_null(only) || !name.len ||
-        !gg_str_equal(gg__text(tree, gg__child(arguments, 0)), c->owner) || a->memo_count == MAX_STEPS ||
+        !gg__names_builtin(tree, gg__field(call, "function"), "hasattr") || ts_node_is_null(only) || !quoted ||
+        !name.len || !gg_str_equal(gg__text(tree, gg__child(arguments, 0)), c->owner) || a->memo_count == MAX_STEPS ||
         !gg__alone_on_line(tree, only) || !makes(c, only, name) || gg__reads(tree, gg__function(c->node), name))
         return false;
     a->names[a->memo_count] = name;
@@ -155,7 +149,7 @@ static bool match_store(const choice *c, TSNode statement, arm *a) {
         a->attribute = own_attribute(c, a->target);
         a->value = gg__field(e, "right");
     } else if (gg_str_is(own_attribute(c, function), "register_buffer") && gg__child_count(arguments) >= 2) {
-        a->attribute = plain_string(tree, gg__child(arguments, 0));
+        if (!gg__between_quotes(tree, gg__child(arguments, 0), &a->attribute)) return false;
         a->value = gg__child(arguments, 1);
         for (uint32_t i = 2; i < gg__child_count(arguments); i++) {
             TSNode value = gg__field(gg__child(arguments, i), "value");
