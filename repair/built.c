@@ -76,9 +76,9 @@ static bool note_value(TSNode node, void *data) {
     if (!gg_node_is(node, "attribute") || !gg_str_equal(gg__text(v->tree, gg__field(node, "attribute")), v->name) ||
         !gg__is_binding(node) || !is_in_class(v, node))
         return true;
-    v->count++;
     bool plain = gg_node_is(parent, "assignment") && ts_node_eq(gg__field(parent, "left"), node);
     if (plain && ts_node_is_null(gg__field(parent, "right"))) return true; /* `self.t: int` alone binds nothing */
+    v->count++;
     TSNode value = plain ? gg__field(parent, "right") : (TSNode){0};
     while (gg_node_is(value, "assignment")) value = gg__field(value, "right"); /* a = b = … */
     return v->found(gg__strip_parentheses(value), v->data);
