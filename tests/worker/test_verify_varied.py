@@ -12,6 +12,21 @@ LIST = "def f(xs, w):\n    out = []\n    for x in xs:\n        {}\n        out.a
 SLICE = "def f(x, n):\n    h = x * 2\n    {}\n    return h\n"
 NET = "class N(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.register_buffer('scale', torch.ones(3))\n\n"
 STEP = NET + "    def forward(self, x, step):\n        {}\n        return x * self.scale\n"
+MADE = """class N(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("count", torch.zeros(4, 1))
+
+    def forward(self, x, n):
+        self.count.add_(1)
+        h = x * 2
+        {}
+        return h
+
+
+made = N()
+"""
+USER = "\n\ndef f(x, n):\n    h = x * 2\n    {}\n    return h\n"
 MASKED = "def f(x, m, v=-5):\n    t = x * 2\n    {}\n    return t\n"
 
 WRONG = [
@@ -122,6 +137,28 @@ WRONG = [
         "two calls of one instance: the entry is differentiable only before or only after the edit",
         args="(torch.ones(2, 3), torch.tensor(1))",
         entry="N()",
+    ),
+    Case(
+        "rows that a buffer does not have, of a module that keeps count and is made once",
+        MADE.format("if n > 10:\n            h = h + self.count"),
+        MADE.format("h = torch.where(n > 10, h + self.count, h)"),
+        "on inputs of one more row, eager: the original returns, the edited code raises RuntimeError",
+        args=COUNT,
+        entry="made",
+    ),
+    Case(
+        "a row that is not there, behind a global that counts calls",
+        "calls = [0]\n\n\ndef f(x, n):\n    calls[0] += 1\n    h = x * 2\n    if n > 10:\n        h = h + h[3]\n    return h\n",
+        "calls = [0]\n\n\ndef f(x, n):\n    calls[0] += 1\n    h = x * 2\n    return torch.where(n > 10, h + h[3], h)\n",
+        "on inputs of a single row, eager: the original returns, the edited code raises IndexError",
+        args=COUNT,
+    ),
+    Case(
+        "a buffer of a module that is a global",
+        MADE.format("pass") + USER.format("made(h, n)\n    if n > 10:\n        h = h * 2"),
+        MADE.format("pass") + USER.format("h = torch.where(n > 10, h * 2, h)"),
+        "made.count after the call differs",
+        args=COUNT,
     ),
 ]
 

@@ -30,6 +30,7 @@ from graphglue_worker import capture, forks, inputs, overlay, positions, propose
 from graphglue_worker.inputs import Call, Entry
 
 FINGERPRINT_NODES = 20_000  # of one attribute or global; what is larger is taken for unchanged
+HELD_ELEMENTS = 1 << 16  # the same of a parameter or buffer of a module that is a global
 CPU_LIMIT_S, CPU_LIMIT_TIMES = (
     1.0,
     20,
@@ -376,7 +377,8 @@ def start() -> None:
 
 
 def _held(owner: Any) -> dict[str, bytes]:
-    """Fingerprints of what the owner and its modules, and the workspace's Python modules and classes hold, by name."""
+    """Fingerprints of what the owner and its modules, and the workspace's Python modules (with what their torch modules hold) and classes hold, by
+    name."""
     seen = snapshot.Run(_is_users)
     found: dict[str, bytes] = {}
 
@@ -392,6 +394,11 @@ def _held(owner: Any) -> dict[str, bytes]:
         keep("self.", getattr(owner, "__dict__", {}))
     for module in _users_modules():
         keep("", vars(module))
+        for name, made in [(k, v) for k, v in vars(module).items() if isinstance(v, torch.nn.Module) and v is not owner]:
+            for path, part in made.named_modules(prefix=name):
+                tensors = {k: v for k, v in (*part._parameters.items(), *part._buffers.items()) if v is not None}
+                keep(f"{path}.", vars(part), _MODULE_OWN)
+                keep(f"{path}.", {k: v.detach() for k, v in tensors.items() if v.numel() <= HELD_ELEMENTS})
         for cls in [v for v in vars(module).values() if isinstance(v, type) and v.__module__ == module.__name__]:
             keep(f"{cls.__qualname__}.", {k: v for k, v in vars(cls).items() if not hasattr(v, "__get__")})
     return found
@@ -478,9 +485,21 @@ def gradients(entry: Entry, plan: Plan, flip: bool = False, calls: int = 1) -> G
     )
 
 
-def eager(entry: Entry, more: tuple[Plan, ...] = ()) -> Iterator[Run | Gradients | type[streams.Pause]]:
-    """What needs no compiler: the calls (on `more` input sets, too), and after the pause one more in the other mode, and gradients."""
-    yield from _widened(measure(entry, None, (*PLANS, *more, *OTHER_SIZES)), FILL)
+def eager(
+    entry: Entry, more: tuple[Plan, ...] = (), fill: int = FILL
+) -> Iterator[Run | Gradients | type[streams.Pause]]:
+    """What needs no compiler: the calls (on `more` input sets, too), and after the pause one more in the other mode, and gradients.  `fill`: what
+    memory holds from there on that nobody has written to: what a program leaves uninitialised for sizes that are not the user's shows where two
+    processes have other fillings."""
+    paused = False
+    for run in measure(entry, None, (*PLANS, *more, *OTHER_SIZES)):
+        yield run
+        if run is streams.Pause:
+            paused = True
+            forks.fill_memory(fill)
+    if not paused:
+        yield streams.Pause
+        forks.fill_memory(fill)
     other = _in_the_other_mode(entry)
     if other is not None:
         yield other
@@ -491,20 +510,6 @@ def eager(entry: Entry, more: tuple[Plan, ...] = ()) -> Iterator[Run | Gradients
         yield gradients(entry, GIVEN, calls=2)
         yield gradients(entry, GIVEN, flip=True, calls=2)
     yield from _varied(entry, True)
-
-
-def _widened(runs: Iterator[Any], fill: int) -> Iterator[Any]:
-    """The same with a pause at the end where there was none.  From the pause on memory holds what `fill` makes of it: what a program leaves
-    uninitialised for sizes that are not the user's shows where two processes have other fillings."""
-    paused = False
-    for run in runs:
-        paused = paused or run is streams.Pause
-        yield run
-        if run is streams.Pause:
-            forks.fill_memory(fill)
-    if not paused:
-        yield streams.Pause
-        forks.fill_memory(fill)
 
 
 def _in_the_other_mode(entry: Entry) -> Run | None:
@@ -556,31 +561,39 @@ def _varied(entry: Entry, differentiate: bool, first: tuple[Plan, ...] = ()) -> 
                 yield gradients(entry, plan, calls=2)
 
 
-def again(entry: Entry, plans: tuple[Plan, ...] | None = None) -> Iterator[Any]:
-    """Does it repeat what another process saw?  The call on the given inputs; where it says something, all the others too; and, without `plans`,
-    other sizes and the variations of the given inputs.
+def again(entry: Entry, plans: tuple[Plan, ...] | None = None, more: tuple[Plan, ...] = ()) -> Iterator[Any]:
+    """Does it repeat what another process saw?  The call on the given inputs; where it says something, all the others too (`plans`, where there are
+    some); and, without `plans`, other sizes and the variations of the given inputs.  Where a call finds what the ones before it have left behind,
+    it is made behind the same ones as there: all that `eager` does with `more`.
 
     Forks have the same addresses as long as they do the same; here they are others, so that a program that shows some is known by it."""
     held = [(bytearray(size), torch.empty(size)) for size in range(16, 1040, 16) for _ in range(16)]
-    runs = _until_silent(measure(entry, None, (*PLANS, *OTHER_SIZES) if plans is None else plans))
-    sizes: set[str] = set()
-    said: list[str] = []
-    for run in runs if plans is not None else _widened(runs, OTHER_FILL):
-        yield run
-        if isinstance(run, Run):
-            sizes |= {run.plan} & RESIZED
-            said = run.printed if run.plan == GIVEN.words else said
-    other = _in_the_other_mode(entry) if said else None
-    if other is not None:
-        yield other
-    if plans is None:
-        yield from _varied(entry, False, () if sizes else OTHER_SIZES)
+    runs = eager(entry, more, OTHER_FILL) if plans is None else measure(entry, None, plans)
+    first = next(runs)
+    yield first
+    silent = not first.printed
+    if plans is not None:
+        if not silent:
+            yield from runs
+            other = _in_the_other_mode(entry)
+            if other is not None:
+                yield other
+        return
+    if silent:
+        yield streams.Pause
+    if not silent or _carries_over(entry, first):
+        yield from (run for run in runs if not (silent and run is streams.Pause))
+    else:
+        runs.close()
+        forks.fill_memory(OTHER_FILL)
+        yield from _varied(entry, False, OTHER_SIZES)
     del held
 
 
-def _until_silent(runs: Iterator[Any]) -> Iterator[Any]:
-    """All of them where the first says something."""
-    for run in runs:
-        yield run
-        if isinstance(run, Run) and run.plan == GIVEN.words and not run.printed:
-            return
+def _carries_over(entry: Entry, first: Run) -> bool:
+    """Is something left of a call for the next: in a module that the file made once, in a global?"""
+    try:
+        one, another = (varied.owner(entry.build(GIVEN.seed).fn) for _ in range(2))
+    except (Exception, SystemExit):  # noqa: BLE001 - user code; the given inputs told
+        return False
+    return (one is not None and one is another) or first.held != first.before

@@ -94,7 +94,7 @@ class Asked:
 
     def again(self, entry: Entry) -> Iterator[Any]:
         """And once more, of the original."""
-        runs = observe.again(entry) if self.proposed is None else observe.again(entry, self._narrow())
+        runs = observe.again(entry, None if self.proposed is None else self._narrow(), self.chance)
         with reached.watch(self.places) if self.places else contextlib.nullcontext() as seen:
             first = next(runs, None)  # on the given inputs
         if seen is not None:
