@@ -26,6 +26,10 @@ MADE = """class N(nn.Module):
 
 made = N()
 """
+KEPT = MADE.replace(
+    "self.count.add_(1)\n        h = x * 2",
+    "self.count.mul_(0.5).add_(x.detach().mean())\n        h = x * 2 + self.count",
+)
 USER = "\n\ndef f(x, n):\n    h = x * 2\n    {}\n    return h\n"
 MASKED = "def f(x, m, v=-5):\n    t = x * 2\n    {}\n    return t\n"
 
@@ -152,6 +156,22 @@ WRONG = [
         "calls = [0]\n\n\ndef f(x, n):\n    calls[0] += 1\n    h = x * 2\n    return torch.where(n > 10, h + h[3], h)\n",
         "on inputs of a single row, eager: the original returns, the edited code raises IndexError",
         args=COUNT,
+    ),
+    Case(
+        "a larger integer, of a module that is made once and keeps an average, which was not a number before",
+        KEPT.format("if n > 10:\n            h = h * 2"),
+        KEPT.format("h = torch.where(n > 100, h * 2, h)"),
+        "on the given inputs with larger integers, eager: the result",
+        args=COUNT,
+        entry="made",
+    ),
+    Case(
+        "a dtype that is the usual one in float32 only",
+        STEP.format("x = x * self.scale\n        if x.sum() > 0:\n            x = x.float() * 2"),
+        STEP.format("x = x * self.scale\n        x = torch.where(x.sum() > 0, x.float() * 2, x)"),
+        "on the given inputs with bfloat16, the module too and other values, eager: the result has dtype torch.float32",
+        args="(torch.ones(2, 3), 1)",
+        entry="N()",
     ),
     Case(
         "a buffer of a module that is a global",

@@ -26,11 +26,21 @@ from typing import Any
 import torch
 from torch.utils import _pytree
 
-from graphglue_worker import capture, forks, inputs, overlay, positions, proposed, snapshot, streams, varied
+from graphglue_worker import (
+    capture,
+    forks,
+    inputs,
+    overlay,
+    positions,
+    proposed,
+    restored,
+    snapshot,
+    streams,
+    varied,
+)
 from graphglue_worker.inputs import Call, Entry
 
 FINGERPRINT_NODES = 20_000  # of one attribute or global; what is larger is taken for unchanged
-HELD_ELEMENTS = 1 << 16  # the same of a parameter or buffer of a module that is a global
 CPU_LIMIT_S, CPU_LIMIT_TIMES = (
     1.0,
     20,
@@ -39,6 +49,9 @@ VARIED_S = 0.25  # of processor time for variations of the given inputs
 FILL, OTHER_FILL = 0x5A, 0xA5
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{4,}")
 _known: set[str] = set()  # names of Python modules that are not the workspace's
+_made_once: tuple[Entry, restored.State] | None = (
+    None  # torch modules of the workspace's Python modules, before the first call of the entry
+)
 _CODE = (FunctionType, BuiltinFunctionType, ModuleType, type, torch.nn.Module)
 _MODULE_OWN = frozenset(vars(torch.nn.Module())) - {"training"}
 
@@ -221,8 +234,18 @@ def _cpu_limit(seconds: float | None) -> Iterator[None]:
         signal.signal(signal.SIGPROF, previous)
 
 
+def _restore(entry: Entry) -> None:
+    """Before the first call of the entry: look how the torch modules are that the file made.  Before the others: make them so again."""
+    global _made_once  # noqa: PLW0603 - of this process, which is nearly always a fork for one entry
+    if _made_once is None or _made_once[0] is not entry:
+        _made_once = (entry, restored.State(v for _, v in _global_modules()))
+    else:
+        _made_once[1].restore()
+
+
 def _build(entry: Entry, plan: Plan) -> Call | None:
-    """The entry's callable and arguments, anew; None when the plan cannot be had of them."""
+    """The entry's callable and arguments, anew, or as they were; None when the plan cannot be had of them."""
+    _restore(entry)
     call = entry.build(plan.seed)
     if plan.expression is not None:
         try:
@@ -392,13 +415,13 @@ def _held(owner: Any) -> dict[str, bytes]:
             keep(f"self.{path}." if path else "self.", vars(module), _MODULE_OWN)
     elif owner is not None and not isinstance(owner, _CODE):
         keep("self.", getattr(owner, "__dict__", {}))
+    for name, made in [(k, v) for k, v in _global_modules() if v is not owner]:
+        for path, part in made.named_modules(prefix=name):
+            tensors = {k: v for k, v in (*part._parameters.items(), *part._buffers.items()) if v is not None}
+            keep(f"{path}.", vars(part), _MODULE_OWN)
+            keep(f"{path}.", {k: v.detach() for k, v in tensors.items() if v.numel() <= restored.MOST_ELEMENTS})
     for module in _users_modules():
         keep("", vars(module))
-        for name, made in [(k, v) for k, v in vars(module).items() if isinstance(v, torch.nn.Module) and v is not owner]:
-            for path, part in made.named_modules(prefix=name):
-                tensors = {k: v for k, v in (*part._parameters.items(), *part._buffers.items()) if v is not None}
-                keep(f"{path}.", vars(part), _MODULE_OWN)
-                keep(f"{path}.", {k: v.detach() for k, v in tensors.items() if v.numel() <= HELD_ELEMENTS})
         for cls in [v for v in vars(module).values() if isinstance(v, type) and v.__module__ == module.__name__]:
             keep(f"{cls.__qualname__}.", {k: v for k, v in vars(cls).items() if not hasattr(v, "__get__")})
     return found
@@ -418,6 +441,11 @@ def _users_modules() -> list[ModuleType]:
         else:
             _known.add(name)
     return found
+
+
+def _global_modules() -> list[tuple[str, torch.nn.Module]]:
+    """The torch modules that are globals of those, with their names."""
+    return [(k, v) for module in _users_modules() for k, v in vars(module).items() if isinstance(v, torch.nn.Module)]
 
 
 def _is_users(kind: type) -> bool:
@@ -513,7 +541,8 @@ def eager(
 
 
 def _in_the_other_mode(entry: Entry) -> Run | None:
-    call = entry.build(GIVEN.seed)
+    call = _build(entry, GIVEN)
+    assert call is not None
     owner = varied.module(call.fn)
     if owner is None:
         return None

@@ -141,6 +141,23 @@ _LARGER = _integers(lambda x: torch.where(x.abs() < LARGE, x * 10 + 7, x + 1), T
 _ONE_MORE, _NEGATED = _integers(lambda x: x + 1, True), _integers(torch.neg, False)
 
 
+def _all_single(call: "Call") -> bool:
+    """Is it a call of a module, and are all floating tensors there in float32?"""
+    found = module(call.fn)
+    if found is None:
+        return False
+    tensors = (*_tensors(call), *found.parameters(), *found.buffers())
+    return all(x.dtype == torch.float32 and x.layout == torch.strided for x in tensors if not _is_integer(x))
+
+
+def _narrow(call: "Call") -> bool:
+    _map(call, lambda x: x.detach().to(torch.bfloat16) if x.is_floating_point() else x)
+    found = module(call.fn)
+    assert found is not None
+    found.to(torch.bfloat16)
+    return True
+
+
 # ---- numbers of Python's ------------------------------------------------------------------------------------------------
 
 
@@ -272,6 +289,8 @@ def of(call: "Call") -> Iterator[Variation]:
         yield from (_joined(("integers that are one more", _ONE_MORE)), _joined(("negated integers", _NEGATED)))
     for ground in grounds[2:]:
         yield _joined(others, ground)
+    if _all_single(call):  # and so they are all in another dtype that models are trained in
+        yield from (_joined(("bfloat16, the module too", _narrow), ground) for ground in grounds[:2])
     for changed in _parts_resized(call):
         yield from (_joined(changed, ground) for ground in grounds)
     for changed in _FEWER:  # where the given values need what is not there any more, others may not

@@ -1,0 +1,52 @@
+"""State of torch modules that a file makes once: the same instance serves every call that a verification makes, where otherwise each has one of
+its own.
+
+What one call leaves behind would be there in all that follow: a NaN in an average, a mode, half of an update that ends in an exception.  So before
+each call they are as they were: what they hold, small tensors element by element, gradients, modes.  What is changed inside a list or in
+large tensors stays changed (`observe.again` makes the same calls, then).
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+
+MOST_ELEMENTS = 1 << 16  # of a tensor whose elements are kept
+_TABLES = ("_parameters", "_buffers", "_modules")
+
+
+class State:
+    """What modules hold, and how to give it back to them."""
+
+    def __init__(self, modules: Iterable[torch.nn.Module]) -> None:
+        parts = {id(part): part for module in modules for part in module.modules()}.values()
+        self._held = [(part, dict(vars(part)), [dict(vars(part)[name]) for name in _TABLES]) for part in parts]
+        tensors = {id(t): t for part in parts for t in (*part._parameters.values(), *part._buffers.values())}.values()
+        self._tensors = [
+            (t, t.grad if t.is_leaf else None, t.detach().clone() if t.numel() <= MOST_ELEMENTS else None)
+            for t in tensors
+            if t is not None and t.layout == torch.strided
+        ]
+
+    def restore(self) -> None:
+        """Let them hold it again."""
+        for part, values, tables in self._held:
+            for name, table in zip(_TABLES, tables, strict=True):
+                _replace(values[name], table)
+            _replace(vars(part), values)
+        with torch.no_grad():
+            for t, grad, elements in self._tensors:
+                if elements is None:
+                    continue
+                if t.dtype != elements.dtype or t.shape != elements.shape:
+                    t.data = elements.clone()
+                else:
+                    t.data.copy_(elements)
+                if t.is_leaf and t.grad is not grad:
+                    t.grad = grad
+
+
+def _replace(now: dict[str, Any], was: dict[str, Any]) -> None:
+    if now.keys() != was.keys() or any(now[name] is not was[name] for name in was):
+        now.clear()
+        now.update(was)
