@@ -7,12 +7,10 @@ Values are varied because an edit is often wrong for some only: a branch is not 
 """
 
 import contextlib
-import hashlib
 import io
 import logging
 import os
 import pdb
-import random
 import re
 import signal
 import sys
@@ -20,7 +18,6 @@ import time
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
 import torch
@@ -30,8 +27,7 @@ from graphglue_worker import (
     capture,
     forks,
     inputs,
-    overlay,
-    positions,
+    left_behind,
     proposed,
     restored,
     snapshot,
@@ -40,7 +36,6 @@ from graphglue_worker import (
 )
 from graphglue_worker.inputs import Call, Entry
 
-FINGERPRINT_NODES = 20_000  # of one attribute or global; what is larger is taken for unchanged
 CPU_LIMIT_S, CPU_LIMIT_TIMES = (
     1.0,
     20,
@@ -48,12 +43,7 @@ CPU_LIMIT_S, CPU_LIMIT_TIMES = (
 VARIED_S = 0.25  # of processor time for variations of the given inputs
 FILL, OTHER_FILL = 0x5A, 0xA5
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{4,}")
-_known: set[str] = set()  # names of Python modules that are not the workspace's
-_made_once: tuple[Entry, restored.State] | None = (
-    None  # torch modules of the workspace's Python modules, before the first call of the entry
-)
-_CODE = (FunctionType, BuiltinFunctionType, ModuleType, type, torch.nn.Module)
-_MODULE_OWN = frozenset(vars(torch.nn.Module())) - {"training"}
+_made_once: tuple[Entry, restored.State] | None = None  # torch modules that are globals, before the entry's first call
 
 
 @dataclass(frozen=True)
@@ -238,7 +228,7 @@ def _restore(entry: Entry) -> None:
     """Before the first call of the entry: look how the torch modules are that the file made.  Before the others: make them so again."""
     global _made_once  # noqa: PLW0603 - of this process, which is nearly always a fork for one entry
     if _made_once is None or _made_once[0] is not entry:
-        _made_once = (entry, restored.State(v for _, v in _global_modules()))
+        _made_once = (entry, restored.State(v for _, v in left_behind.global_modules()))
     else:
         _made_once[1].restore()
 
@@ -310,7 +300,7 @@ def measure(
             continue
         if call is None:
             continue
-        held = _held(varied.owner(call.fn)) if i == 0 else {}
+        held = left_behind.held(varied.owner(call.fn)) if i == 0 else {}
         run = _observe(call, plan.words, 100 + plan.seed, compiled, limit if plan.foreign else None)
         run.before = held
         yield run
@@ -378,105 +368,9 @@ def _observe(call: Call, plan: str, seed: int, compiled: Compiled | None, limit:
         state.update((f"{k}.grad", v.grad) for k, v in [*state.items()] if v.is_leaf and v.grad is not None)
         run.state = snapshot.take(state, seen)
         run.state_keys = list(owner.state_dict())
-    run.held = _held(owner)
-    run.random = _random_state()
+    run.held = left_behind.held(owner)
+    run.random = left_behind.random_state()
     return run
-
-
-def _random_state() -> dict[str, bytes]:
-    drawn = repr(random.getstate())  # 625 numbers, which would be as many parts of a snapshot
-    states: dict[str, Any] = {"torch's random state": torch.get_rng_state(), "Python's random state": drawn}
-    numpy = sys.modules.get("numpy")
-    if numpy is not None and hasattr(numpy, "random"):
-        states["NumPy's random state"] = numpy.random.get_state()
-    if torch.cuda.is_initialized():
-        states["CUDA's random state"] = torch.cuda.get_rng_state_all()
-    return {name: fingerprint(snapshot.take(state)) for name, state in states.items()}
-
-
-def start() -> None:
-    """Call before user code is imported: what is imported by now is not looked at."""
-    _known.update(sys.modules)
-
-
-def _held(owner: Any) -> dict[str, bytes]:
-    """Fingerprints of what the owner and its modules, and the workspace's Python modules (with what their torch modules hold) and classes hold, by
-    name."""
-    seen = snapshot.Run(_is_users)
-    found: dict[str, bytes] = {}
-
-    def keep(prefix: str, values: dict[str, Any], without: Any = ()) -> None:
-        for name, value in values.items():
-            if not (name.startswith(("__", "_graphglue")) or name in without or isinstance(value, _CODE)):
-                found[f"{prefix}{name}"] = fingerprint(snapshot.take(value, seen))
-
-    if isinstance(owner, torch.nn.Module):
-        for path, module in owner.named_modules():
-            keep(f"self.{path}." if path else "self.", vars(module), _MODULE_OWN)
-    elif owner is not None and not isinstance(owner, _CODE):
-        keep("self.", getattr(owner, "__dict__", {}))
-    for name, made in [(k, v) for k, v in _global_modules() if v is not owner]:
-        for path, part in made.named_modules(prefix=name):
-            tensors = {k: v for k, v in (*part._parameters.items(), *part._buffers.items()) if v is not None}
-            keep(f"{path}.", vars(part), _MODULE_OWN)
-            keep(f"{path}.", {k: v.detach() for k, v in tensors.items() if v.numel() <= restored.MOST_ELEMENTS})
-    for module in _users_modules():
-        keep("", vars(module))
-        for cls in [v for v in vars(module).values() if isinstance(v, type) and v.__module__ == module.__name__]:
-            keep(f"{cls.__qualname__}.", {k: v for k, v in vars(cls).items() if not hasattr(v, "__get__")})
-    return found
-
-
-def _users_modules() -> list[ModuleType]:
-    """The Python modules of the workspace that were imported since `start`; of an installed package those that a text is put over."""
-    found = []
-    for name in sorted(sys.modules.keys() - _known):
-        file = getattr(sys.modules[name], "__file__", None)
-        if (
-            isinstance(file, str)
-            and positions.origin(file) == "workspace"
-            and (overlay.holds(file) or not positions.in_package(file))
-        ):
-            found.append(sys.modules[name])
-        else:
-            _known.add(name)
-    return found
-
-
-def _global_modules() -> list[tuple[str, torch.nn.Module]]:
-    """The torch modules that are globals of those, with their names."""
-    return [(k, v) for module in _users_modules() for k, v in vars(module).items() if isinstance(v, torch.nn.Module)]
-
-
-def _is_users(kind: type) -> bool:
-    """Is it a class of the workspace?  Objects of others (loggers, handles) change in ways that are nobody's result."""
-    module = sys.modules.get(kind.__module__)
-    return module is not None and kind.__module__ not in _known and not issubclass(kind, torch.nn.Module)
-
-
-def fingerprint(value: Any) -> bytes:
-    """A digest of a snapshot, so that what is held need not be kept; empty when there is too much of it."""
-    digest, left, numbers = hashlib.blake2b(digest_size=16), FINGERPRINT_NODES, {}
-    waiting = [value]
-    while waiting:
-        left -= 1
-        if left < 0:
-            return b""
-        at = waiting.pop()
-        if isinstance(at, snapshot.Leaf):
-            digest.update(
-                repr((at.type, at.dtype, at.shape, at.device, at.layout, at.requires_grad, at.quantized)).encode()
-            )
-            digest.update(at.data or at.digest)
-        elif isinstance(at, snapshot.Node):
-            known = numbers.get(id(at.parts))
-            digest.update(repr((at.kind, known, [k for k, _ in at.parts])).encode("utf-8", "replace"))
-            if known is None:
-                numbers[id(at.parts)] = len(numbers)
-                waiting += [part for _, part in reversed(at.parts)]
-        else:
-            digest.update(f"{type(at).__name__} {at!r}\0".encode("utf-8", "replace"))
-    return digest.digest()
 
 
 def gradients(entry: Entry, plan: Plan, flip: bool = False, calls: int = 1) -> Gradients:

@@ -32,6 +32,7 @@ from graphglue_worker import (
     forks,
     inputs,
     judge,
+    left_behind,
     observe,
     overlay,
     proposed,
@@ -303,7 +304,7 @@ def _each(
     measured: Callable[[list[Entry], int, tampering.Watch | None], Iterator[Any]],
 ) -> Iterator[Any]:
     """What is measured of the entries of one side; a text when the file cannot be imported."""
-    observe.start()
+    left_behind.start()
     watch = tampering.Watch() if request.get("sandbox") is True else None
     overlay.install(files)
     users_compile.replace()
