@@ -283,8 +283,25 @@ static bool to_float(gg__scalar_uses *u, gg__scalar *s) {
     return fine;
 }
 
+/* `k / s` becomes `torch.tensor(k, dtype=torch.float64) / s`: of a number torch takes the reciprocal first, and rounds twice. */
+static bool is_divided_by(gg__scalar_uses *u, gg__scalar *s, TSNode number) {
+    gg_str torch = gg__module_alias(u->in.tree, number, "torch");
+    bool fine = s->positive || s->nonzero;
+    if (!to_float(u, s) || !fine || torch.len == 0 || gg__has_comment(u->in.tree, gg_node_span(number))) return false;
+    s->natural = s->positive = s->nonzero = false;
+    u->rewrites = true;
+    if (u->edits == NULL) return true;
+    gg_span at = gg_node_span(number);
+    gg_edits_add(u->edits, (gg_span){at.start, at.start}, gg_arena_printf(u->arena, "%.*s.tensor(", GG_STR_ARG(torch)));
+    gg_edits_add(u->edits, (gg_span){at.end, at.end},
+                 gg_arena_printf(u->arena, ", dtype=%.*s.float64)", GG_STR_ARG(torch)));
+    return true;
+}
+
 /* `1 / s` is what reciprocal() does; any other quotient it rounds twice.  On CUDA `s / k` multiplies by a reciprocal. */
-static bool divides(gg__scalar_uses *u, gg__scalar *s, bool is_left, bool literal, double value, bool whole) {
+static bool divides(gg__scalar_uses *u, gg__scalar *s, bool is_left, TSNode number, bool literal, double value,
+                    bool whole) {
+    if (!is_left && !(literal && value == 1) && !u->approximate) return is_divided_by(u, s, number);
     if (!literal || !u->on_cpu || (whole && s->sort != GG__SCALAR_FLOAT && s->magnitude > exact)) return false;
     bool fine = is_left ? value != 0 : value == 1 && (s->positive || s->nonzero);
     s->natural = s->natural && value > 0;
@@ -315,7 +332,7 @@ static bool counts(gg__scalar_uses *u, gg__scalar *s, gg__meta other, TSNode oth
     gg__scalar_values(s, u->in.tree, other_node, op, is_left);
     double bound = gg__number_bound(u->in.tree, other_node);
     s->largest = op == '*' ? s->largest * bound : op == '/' || s->largest == 0 ? 0 : s->largest + bound;
-    if (op == '/') return divides(u, s, is_left, literal, value, whole);
+    if (op == '/') return divides(u, s, is_left, other_node, literal, value, whole);
     track_sign(s, op, literal, value);
     if (s->sort == GG__SCALAR_FLOAT || !whole) return to_float(u, s);
     gg__scalar_want(u, GG__TO_LONG);

@@ -30,7 +30,8 @@ typedef struct flag {
     TSNode branches[GG__MAX_ASKS]; /* the statement of each */
     uint32_t ask_count, branch_count;
     bool taken, elsewhere;
-    bool trains; /* the flag is false unless `self.training` */
+    bool rewrites; /* a reader is written in another way, so the branch is mended behind that */
+    bool trains;   /* the flag is false unless `self.training` */
 } flag;
 
 typedef struct flag_search {
@@ -115,28 +116,6 @@ static bool mend(flag *f, uint32_t ask, gg_arena *arena, gg_edits *edits, gg_err
     return false;
 }
 
-/* The branches one after the other.  Between are only names that get what is harmless to compute; nothing else stays as the capture saw it. */
-static bool mend_all(flag *f, gg_arena *arena, gg_edits *edits, gg_error *err) {
-    uint32_t ask = 0;
-    gg__scalar_learn(&f->then, f->name, (gg__meta){.sort = GG__TENSOR, .dtype = f->dtype, .device = f->e.meta.device});
-    f->then.site.id = GG_STR("GB0170");
-    f->in.site = &f->then.site;
-    for (TSNode at = ts_node_next_named_sibling(f->statement); ask < f->ask_count;
-         at = ts_node_next_named_sibling(at)) {
-        TSNode assignment = gg__assignment(at), right = gg__field(assignment, "right");
-        if (gg_node_is(at, "comment")) continue;
-        if (!ts_node_eq(at, f->branches[ask])) {
-            bool known = gg__is_harmless(f->in.tree, right) || gg__infer(&f->then.in, right).sort != GG__UNKNOWN;
-            if (ts_node_is_null(assignment) || !known) return false;
-        } else {
-            if (!mend(f, ask, arena, edits, err)) return false;
-            while (ask < f->ask_count && ts_node_eq(at, f->branches[ask])) ask++;
-        }
-        if (!gg__scalar_pass(&f->then, at)) return false;
-    }
-    return true;
-}
-
 /* What the value is as a tensor: a bool, or a number as wide as Python's.  Its text goes into the arena. */
 static void read_tensor(const gg_rule_input *in, flag *f, gg_arena *arena) {
     TSNode value = gg__strip_parentheses(f->e.value);
@@ -152,8 +131,8 @@ static void read_tensor(const gg_rule_input *in, flag *f, gg_arena *arena) {
             gg_arena_printf(arena, "%.*s != 0", GG_STR_ARG(gg_node_is(value, "comparison_operator") ? operand : text));
 }
 
-/* Can all other readers take the number as a tensor, which has no gradient then? */
-static bool can_take(const gg_rule_input *in, flag *f, TSNode name, gg_arena *arena) {
+/* Can all other readers take the number as a tensor, which has no gradient then?  With `edits`, they are written. */
+static bool can_take(const gg_rule_input *in, flag *f, TSNode name, gg_arena *arena, gg_edits *edits) {
     gg__widening widening = f->e.scalar.sort == GG__SCALAR_INT ? GG__TO_LONG : GG__TO_DOUBLE;
     bool wide = gg_str_equal(f->dtype, f->e.meta.dtype);
     if (f->e.scalar.sort == GG__SCALAR_BOOL) return false;
@@ -163,7 +142,43 @@ static bool can_take(const gg_rule_input *in, flag *f, TSNode name, gg_arena *ar
     r.ask_count = f->ask_count;
     r.dtype = f->e.meta.dtype;
     r.widening = widening;
-    return gg__scalar_replace(in, &r, arena, NULL) && r.widening == widening && !r.rewrites;
+    bool taken = gg__scalar_replace(in, &r, arena, edits) && r.widening == widening;
+    f->rewrites = r.rewrites;
+    return taken && (!r.rewrites || f->branch_count == 1);
+}
+
+/* The branch, behind the edits of what else reads the number; `edits` may be NULL. */
+static bool mend_behind(const gg_rule_input *in, flag *f, TSNode name, gg_arena *arena, gg_edits *edits) {
+    gg_edits first = {0}, all = {0};
+    bool done = can_take(in, f, name, arena, &first);
+    gg_edits_add(&first, gg_node_span(f->e.call), f->text);
+    done = done && gg__then_select(&f->in, &first, f->asks[0], arena, edits ? edits : &all);
+    gg_edits_clear(&first);
+    gg_edits_clear(&all);
+    return done;
+}
+
+/* The branches one after the other.  Between are only names that get what is harmless to compute; nothing else stays as the capture saw it. */
+static bool mend_all(const gg_rule_input *in, flag *f, gg_arena *arena, gg_edits *edits, gg_error *err) {
+    uint32_t ask = 0;
+    gg__scalar_learn(&f->then, f->name, (gg__meta){.sort = GG__TENSOR, .dtype = f->dtype, .device = f->e.meta.device});
+    f->then.site.id = GG_STR("GB0170");
+    f->in.site = &f->then.site;
+    for (TSNode at = ts_node_next_named_sibling(f->statement); ask < f->ask_count;
+         at = ts_node_next_named_sibling(at)) {
+        TSNode assignment = gg__assignment(at), right = gg__field(assignment, "right");
+        if (gg_node_is(at, "comment")) continue;
+        if (!ts_node_eq(at, f->branches[ask])) {
+            bool known = gg__is_harmless(f->in.tree, right) || gg__infer(&f->then.in, right).sort != GG__UNKNOWN;
+            if (ts_node_is_null(assignment) || !known) return false;
+        } else {
+            TSNode name = gg__field(gg__assignment(f->statement), "left");
+            if (!(f->rewrites ? mend_behind(in, f, name, arena, edits) : mend(f, ask, arena, edits, err))) return false;
+            while (ask < f->ask_count && ts_node_eq(at, f->branches[ask])) ask++;
+        }
+        if (!gg__scalar_pass(&f->then, at)) return false;
+    }
+    return true;
 }
 
 /* ---- `True if t < 0.1 else False` -------------------------------------------------------------------------------------------- */
@@ -260,10 +275,10 @@ static bool find(const gg_rule_input *in, flag *f, gg_arena *arena, gg_edits *ed
         f->branch_count > MAX_BRANCHES || ts_node_start_byte(f->branches[0]) < ts_node_start_byte(f->statement))
         return false;
     if (f->trains && (f->ask_count != 1 || !is_step(in->tree, f->branches[0]))) return false;
-    if (f->taken && !can_take(in, f, gg__field(assignment, "left"), arena)) return false;
+    if (f->taken && !can_take(in, f, gg__field(assignment, "left"), arena, NULL)) return false;
     if (!gg__scalar_uses_init(&f->then, in, f->dtype, GG__AS_IS)) return false;
     f->then.arena = arena;
-    return mend_all(f, arena, edits, err);
+    return mend_all(in, f, arena, edits, err);
 }
 
 static bool check(const gg_rule_input *in, gg_rule_match *out) {
@@ -280,7 +295,7 @@ static int edit(const gg_rule_input *in, const gg_rule_match *match, gg_arena *a
     (void)match;
     if (!find(in, f, arena, out, err))
         return gg_fail(err, GG_ENOMATCH, "a branch on the flag is not proven to be a selection");
-    gg_edits_add(out, gg_node_span(f->e.call), f->text);
+    if (!f->rewrites) gg_edits_add(out, gg_node_span(f->e.call), f->text);
     return 0;
 }
 
