@@ -82,6 +82,10 @@ static bool is_excluded(const optional *o, TSNode node) {
         for (TSNode before = ts_node_prev_named_sibling(child); block && !ts_node_is_null(before);
              before = ts_node_prev_named_sibling(before))
             if (settles(o, before)) return true;
+        if (gg_node_is(at, "boolean_operator") && ts_node_eq(gg__field(at, "right"), child)) {
+            bool both = gg_str_is(gg__text(o->tree, gg__field(at, "operator")), "and");
+            if (tells(o, gg__field(at, "left"), both, 0)) return true; /* else it is not reached */
+        }
         if (gg_node_is(at, "conditional_expression")) {
             bool yes = ts_node_eq(gg__child(at, 0), child);
             if (!ts_node_eq(gg__child(at, 1), child) && tells(o, gg__child(at, 1), yes, 0)) return true;

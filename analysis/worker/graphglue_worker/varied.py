@@ -198,8 +198,9 @@ def _number(place: int | str, value: Any) -> Step:
 
 def resize(call: "Call", dim: int, more: int, least: int = 1) -> bool:
     """That dimension longer in every tensor where it is as long as in the first one (a batch, a sequence): what comes first there comes once
-    more; or shorter, with what comes first.  `dim` may count from the end, for tensors of three dimensions and more.  False when no tensor has it,
-    or has it so already."""
+    more; or shorter, with what comes first.  `dim` may count from the end, for tensors of three dimensions and more.  Of others than the rows, each
+    dimension of that length goes along in tensors of another rank (a mask of sequences), where it is no other one's of the first.  False when no
+    tensor has it, or has it so already."""
     rank = dim + 1 if dim >= 0 else 3
     first = next((x for x in _tensors(call) if x.dim() >= rank), None)
     if first is None:
@@ -209,11 +210,17 @@ def resize(call: "Call", dim: int, more: int, least: int = 1) -> bool:
     if wanted == size:
         return False
     order = torch.arange(wanted) % size
+    along = dim != 0 and list(first.shape).count(size) == 1
 
     def apply(x: torch.Tensor) -> torch.Tensor:
-        if x.dim() <= (dim if dim >= 0 else 0) or x.size(dim) != size:
-            return x
-        return x.detach().index_select(dim, order.to(x.device))
+        if along and x.dim() != first.dim():
+            dims = [i for i in range(x.dim()) if x.size(i) == size]
+        else:
+            dims = [dim] if x.dim() > max(dim, 0) and x.size(dim) == size else []
+        y = x.detach() if dims else x
+        for i in dims:
+            y = y.index_select(i, order.to(x.device))
+        return y
 
     _map(call, apply)
     return True
