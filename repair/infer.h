@@ -118,6 +118,9 @@ gg__meta gg__of_two(gg__inference *s, const gg__call *call,
                     bool *known); /* in another dtype, or with a second operand */
 gg__meta gg__made(gg__inference *s, const gg__call *call, bool *known);
 
+/* ---- classes.c: F.cross_entropy of the rows that a mask chooses, the others ignored, where a branch asks for the mask ------------ */
+gg__meta gg__class_loss(gg__inference *s, const gg__call *call);
+
 /* ---- calls.c ------------------------------------------------------------------------------------------------------------------- */
 gg__meta gg__infer_call(gg__inference *s, TSNode node);
 /* Of a call whose function is an attribute: all but x.  x too; it stays unknown where it is no tensor. */

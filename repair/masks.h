@@ -102,6 +102,10 @@ typedef struct
     gg__masked e, classes; /* classes: of the second operand of what takes a class for each row */
 } gg__reduction;
 
+/* The condition of the innermost branch around the node, or of one in front of it that returns, where the node runs only when the mask of this name chooses
+ * something, and always then; null where there is none (classes.c). */
+TSNode gg__asked_for_mask(const gg_tree *tree, TSNode node, gg_str mask);
+
 /* The reduction around the site whose result is the same, whatever the order in which it takes the elements (`exact`), or is not.  */
 bool gg__masked_reduction(const gg_rule_input *in, bool exact, gg__reduction *out);
 /* … around a node, which may be a name. */

@@ -105,6 +105,8 @@ gg__meta gg__of_two(gg__inference *s, const gg__call *call, bool *known) {
                                          "binary_cross_entropy_with_logits"};
     *known = call->form == GG__FUNCTIONAL && gg__is_one_of(call->name, losses, GG_COUNT(losses));
     if (*known) return loss(s, call);
+    *known = call->form == GG__FUNCTIONAL && gg_str_is(call->name, "cross_entropy");
+    if (*known) return gg__class_loss(s, call);
     *known = call->form != GG__FUNCTIONAL;
     if (*known && conversion && call->form == GG__METHOD) return converted(s, call);
     if (*known && gg_str_is(call->name, "masked_fill")) return masked_fill(s, call);

@@ -1,6 +1,7 @@
 /* Reductions of the elements that a boolean mask chooses.  See masks.h.
  *
  * All elements are reduced, those not chosen as what changes nothing: 0 for a sum, -inf for a maximum.  Never `x * m`: NaN times 0 is NaN. */
+#include "repair/alias.h"
 #include "repair/hindrance.h"
 #include "repair/infer.h"
 #include "repair/masks.h"
@@ -186,10 +187,15 @@ static gg_str dimensions(const gg__reduction *r, gg_arena *arena) {
     return gg_arena_printf(arena, "%.*s)", GG_STR_ARG(text));
 }
 
+/* How many rows are chosen. */
+static gg_str chosen_rows(const gg__reduction *r, gg_arena *arena) {
+    return gg_arena_printf(arena, "%.*s.sum()", GG_STR_ARG(gg__operand_text(r->e.in, r->e.item.mask, arena)));
+}
+
 /* How many elements are chosen, of each of those that remain. */
 static gg_str chosen(const gg__reduction *r, gg_arena *arena) {
     const gg__item *item = &r->e.item;
-    gg_str count = gg_arena_printf(arena, "%.*s.sum()", GG_STR_ARG(gg__operand_text(r->e.in, item->mask, arena)));
+    gg_str count = chosen_rows(r, arena);
     if (r->rows || item->of.rank == item->by.rank) return count;
     return gg_arena_printf(arena, "(%.*s * %.*s.shape[-1])", GG_STR_ARG(count),
                            GG_STR_ARG(gg__operand_text(r->e.in, item->base, arena)));
@@ -222,6 +228,26 @@ static void raise_when_empty(const gg__reduction *r, gg_str torch, gg_arena *are
             GG_STR_ARG(unit), GG_STR_ARG(newline), GG_STR_ARG(indent), GG_STR_ARG(newline), GG_STR_ARG(indent)));
 }
 
+/* Is the mask `labels != -100`, of the labels at hand?  Then it chooses as many as are not ignored. */
+static bool chooses_the_labelled(const gg__reduction *r) {
+    const gg_tree *tree = r->e.in->tree;
+    TSNode mask = gg__strip_parentheses(r->e.item.mask), base = gg__strip_parentheses(r->classes.item.base);
+    TSNode made = gg__strip_parentheses(gg__value_at(tree, r->call, gg__text(tree, mask)));
+    double ignored;
+    return gg_node_is(mask, "identifier") && gg_node_is(base, "identifier") &&
+           gg_node_is(made, "comparison_operator") && gg__child_count(made) == 2 &&
+           gg_str_is(gg__text(tree, ts_node_child(made, 1)), "!=") &&
+           gg_str_equal(gg__text(tree, gg__child(made, 0)), gg__text(tree, base)) &&
+           gg__literal_value(tree, gg__child(made, 1), &ignored) && ignored == -100 &&
+           gg__stays_from(tree, gg__function(r->call), gg__text(tree, base), ts_node_start_byte(made));
+}
+
+/* The mean of none is not a number: where a branch asks first whether there is one, it is written as a quotient, which a selection can keep from zero. */
+static bool divides(const gg__reduction *r) {
+    return gg__child_count(gg__field(r->call, "arguments")) == 2 && r->e.item.by.rank == 1 && chooses_the_labelled(r) &&
+           !ts_node_is_null(gg__asked_for_mask(r->e.in->tree, r->call, gg__text(r->e.in->tree, r->e.item.mask)));
+}
+
 /* The rows that are not chosen get the class that is ignored, and numbers that do no harm. */
 static void edit_classes(const gg__reduction *r, gg_str torch, gg_arena *arena, gg_edits *out) {
     const gg_rule_input *in = r->e.in;
@@ -232,11 +258,18 @@ static void edit_classes(const gg__reduction *r, gg_str torch, gg_arena *arena, 
     if (!flat)
         rows = gg_arena_printf(arena, "%s%.*s%s.flatten(0, -2)", tight ? "" : "(", GG_STR_ARG(rows), tight ? "" : ")");
     gg_edits_add(out, gg_node_span(r->operand), rows);
+    bool quotient = divides(r);
     gg_edits_add(out, gg_node_span(r->other),
-                 gg_arena_printf(arena, "%.*s.where(%.*s, %.*s, %.*s)%s", GG_STR_ARG(torch),
+                 gg_arena_printf(arena, "%.*s.where(%.*s, %.*s, %.*s)%s%s", GG_STR_ARG(torch),
                                  GG_STR_ARG(gg__mask_text(in, &r->classes.item, arena)),
                                  GG_STR_ARG(gg__spread(&r->classes, gg__strip_parentheses(r->other), torch, arena)),
-                                 GG_STR_ARG(ignored), flat ? "" : ".flatten()"));
+                                 GG_STR_ARG(ignored), flat ? "" : ".flatten()", quotient ? ", reduction=\"sum\"" : ""));
+    if (!quotient) return;
+    gg_span call = gg_node_span(r->call);
+    bool wrap = !stands_alone(r->call);
+    if (wrap) gg_edits_add(out, (gg_span){call.start, call.start}, GG_STR("("));
+    gg_edits_add(out, (gg_span){call.end, call.end},
+                 gg_arena_printf(arena, " / %.*s%s", GG_STR_ARG(chosen_rows(r, arena)), wrap ? ")" : ""));
 }
 
 void gg__edit_masked_reduction(const gg__reduction *r, gg_arena *arena, gg_edits *out) {

@@ -13,6 +13,13 @@ PROGRAM = (
     + "def f(x):\n    h = x * 2\n    # keep the sign\n    if h.sum() > 0:\n        y = h + 1\n    else:\n        y = h - 1\n    return y\n\n\n"
     + "def graphglue_inputs():\n    yield 'f', f, (torch.randn(4),), {}\n"
 )
+LABELLED = (
+    HEAD
+    + "import torch.nn.functional as F\n\n\ndef loss(z, y):\n    valid = y != -100\n    if valid.sum() == 0:\n        return z.sum() * 0\n"
+    + "    return F.cross_entropy(z[valid], y[valid])\n\n\ndef graphglue_inputs():\n"
+    + "    yield 'some', loss, (torch.randn(6, 5), torch.tensor([0, 1, -100, 2, 4, -100])), {}\n"
+    + "    yield 'none', loss, (torch.randn(6, 5), torch.full((6,), -100)), {}\n"
+)
 # The first call says that both arms are alike; the second shows that they are not, and there torch.where stretches the smaller one.
 WRONG = (
     HEAD
@@ -43,6 +50,16 @@ def test_an_edit_is_proved_and_only_shown(tmp_path: Path, run_json: Any) -> None
     shown = cli("fix", file.name, cwd=tmp_path).stdout
     assert "+    y = torch.where(h.sum() > 0, h + 1, h - 1)\n" in shown and "--- a/p.py" in shown
     assert file.read_text() == PROGRAM
+
+
+def test_a_loss_of_what_is_labelled_becomes_one_selection(tmp_path: Path, run_json: Any) -> None:
+    file = tmp_path / "loss.py"
+    file.write_text(LABELLED)
+    code, out = run_json("fix", "--max-safety", "numeric", str(file))
+    result = out["files"][0]
+    assert code == 0 and [e["glued"] for e in result["entries"]] == [True, True]
+    assert [r["rule"] for r in result["repairs"] if r["verdict"]["accepted"]] == ["GG042", "GG010"]
+    assert '-100), reduction="sum") / torch.where(chosen, 1, valid.sum()))' in result["patched"]
 
 
 def test_a_wrong_edit_is_refused_with_the_reason(tmp_path: Path, run_json: Any) -> None:
