@@ -102,6 +102,8 @@ typedef struct
     gg__masked e, classes; /* classes: of the second operand of what takes a class for each row */
 } gg__reduction;
 
+/* Can a statement be put in front of the one the node lies in, to run just when the node is evaluated? */
+bool gg__is_always_evaluated(const gg_rule_input *in, TSNode node);
 /* The condition of the innermost branch around the node, or of one in front of it that returns, where the node runs only when the mask of this name chooses
  * something, and always then; null where there is none (classes.c). */
 TSNode gg__asked_for_mask(const gg_tree *tree, TSNode node, gg_str mask);

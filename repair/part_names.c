@@ -32,7 +32,8 @@ static bool find(const gg_rule_input *in, gg__named_part *out) {
             target = gg__child(pair, 1);
             parent = gg__parent(outer);
         }
-        if (!gg_node_is(parent, "for_statement") || !ts_node_eq(out->statement, parent) || out->part.bound.rank != 1 ||
+        bool loop = gg_node_is(parent, "for_statement") && ts_node_eq(out->statement, parent);
+        if ((!loop && !gg_node_is(parent, "for_in_clause")) || out->part.bound.rank != 1 ||
             gg_str_starts_with(gg__text(tree, parent), GG_STR("async")))
             return false;
         out->name = target;
@@ -48,6 +49,7 @@ typedef struct uses {
     const gg_rule_input *in;
     gg__named_part *named;
     TSNode function;
+    bool sums, exact; /* reductions are looked for, not stores */
 } uses;
 
 static gg__part_store *store_at(const uses *u, TSNode statement) {
@@ -62,6 +64,19 @@ static gg__part_store *store_at(const uses *u, TSNode statement) {
     return s;
 }
 
+/* A reduction of what the name bounds. */
+static bool is_summed(const uses *u, TSNode subscript) {
+    gg__named_part *n = u->named;
+    if (n->sum_count == GG__MAX_SUMS) return false;
+    gg__part *s = &n->sums[n->sum_count];
+    *s = n->part;
+    if (!gg__read_part_reduction(u->in, subscript, u->exact, s) || !gg_node_is(s->x, "identifier") ||
+        !gg__stays_from(u->in->tree, u->function, gg__text(u->in->tree, s->x), ts_node_start_byte(n->statement)))
+        return false;
+    n->sum_count++;
+    return true;
+}
+
 /* Another binding of the name, or a use that is no bound of a store. */
 static bool is_bound_of_a_store(TSNode node, void *data) {
     const uses *u = data;
@@ -74,6 +89,7 @@ static bool is_bound_of_a_store(TSNode node, void *data) {
     TSNode slice = gg__parent(node), subscript = gg__parent(slice), statement = gg__statement(node);
     if (gg__is_binding(node) || !gg_node_is(slice, "slice") || !ts_node_eq(gg__function(node), u->function))
         return false;
+    if (u->sums) return is_summed(u, subscript);
     const gg__part_store *s = store_at(u, statement);
     if (s == NULL || !gg_node_is(s->part.x, "identifier")) return false;
     bool stays = gg__stays_from(tree, u->function, gg__text(tree, s->part.x),
@@ -81,13 +97,21 @@ static bool is_bound_of_a_store(TSNode node, void *data) {
     return stays && (ts_node_eq(subscript, s->part.subscript) || (s->copies && ts_node_eq(subscript, s->value)));
 }
 
-bool gg__part_named(const gg_rule_input *in, gg__named_part *out) {
+static bool read_named(const gg_rule_input *in, bool sums, bool exact, gg__named_part *out) {
     static const char *const ids[] = {"GB0124", "GB0033"};
     if (!gg__has_id(in, ids, GG_COUNT(ids)) || in->site->first == NULL || !find(in, out)) return false;
-    uses u = {in, out, gg__function(out->call)};
+    uses u = {in, out, gg__function(out->call), sums, exact};
     if (!out->lists) out->part.natural = gg__scalar_of(in, out->part.bound, out->value).natural;
     return gg_node_is(u.function, "function_definition") && !gg__has_comment(in->tree, gg_node_span(out->call)) &&
-           gg__visit(u.function, is_bound_of_a_store, &u) && out->count > 0;
+           gg__visit(u.function, is_bound_of_a_store, &u);
+}
+
+bool gg__part_named(const gg_rule_input *in, gg__named_part *out) {
+    return read_named(in, false, false, out) && out->count > 0;
+}
+
+bool gg__part_named_sums(const gg_rule_input *in, bool exact, gg__named_part *out) {
+    return read_named(in, true, exact, out) && out->sum_count > 0;
 }
 
 void gg__edit_named_part(const gg_rule_input *in, const gg__named_part *named, gg_arena *arena, gg_edits *edits) {
@@ -102,4 +126,9 @@ void gg__edit_named_part(const gg_rule_input *in, const gg__named_part *named, g
         edits, gg_node_span(named->call),
         gg_arena_printf(arena, "%.*s%s%s", GG_STR_ARG(text), held ? ".clone()" : "", named->lists ? ".unbind()" : ""));
     for (uint32_t i = 0; i < named->count; i++) gg__edit_part_store(in, &named->stores[i], arena, edits);
+    for (uint32_t i = 0; i < named->sum_count; i++) {
+        gg__part sum = named->sums[i];
+        sum.alone = named->sum_count == 1;
+        gg__edit_part(in, &sum, arena, edits);
+    }
 }

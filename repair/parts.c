@@ -3,6 +3,8 @@
 
 #include "repair/hindrance.h"
 #include "repair/infer.h"
+#include "repair/masks.h"
+#include "repair/select.h"
 
 /* `n`, `lengths[i]`: may be written twice */
 static bool is_short(TSNode node) {
@@ -38,11 +40,20 @@ static bool read_slice(const gg_rule_input *in, TSNode index, gg__part *s) {
     return true;
 }
 
+/* Does the index make a view, whatever it is: a number of Python's, a slice between such numbers? */
+static bool is_plain_index(const gg_rule_input *in, TSNode index) {
+    if (!gg_node_is(index, "slice"))
+        return gg__infer(in, index).sort == GG__SCALAR_INT || gg__is_counter(in->tree, index);
+    for (uint32_t i = 0; i < gg__child_count(index); i++)
+        if (gg__infer(in, gg__child(index, i)).sort != GG__SCALAR_INT) return false;
+    return true;
+}
+
 static bool is_colon(TSNode index) {
     return gg_node_is(index, "slice") && gg__child_count(index) == 0 && ts_node_child_count(index) == 1;
 }
 
-/* `:`, and `:n` or `n:` once; `...` in front. */
+/* `:`, and `:n` or `n:` once; in front `...`, or numbers. */
 static bool read_indices(const gg_rule_input *in, gg__part *s) {
     uint32_t count = gg__child_count(s->subscript), bounds = 0;
     bool from_end = false;
@@ -50,6 +61,10 @@ static bool read_indices(const gg_rule_input *in, gg__part *s) {
         TSNode index = gg__child(s->subscript, i);
         if (gg_node_is(index, "ellipsis") && i == 1 && count > 2) {
             from_end = true;
+            continue;
+        }
+        if (!gg_node_is(index, "slice") && (int32_t)i == s->first + 1 && is_plain_index(in, index)) {
+            s->first++;
             continue;
         }
         if (!gg_node_is(index, "slice")) return false;
@@ -73,19 +88,21 @@ static bool goes_over_it(const gg_rule_input *in, const gg__part *s) {
         if ((named && !gg_str_is(keyword, "dim")) || !ts_node_is_null(dims)) return false;
         dims = named ? gg__field(argument, "value") : argument;
     }
-    if (ts_node_is_null(dims)) return gg__child_count(arguments) == 0;
+    int32_t rank = s->rank - s->first;
+    if (ts_node_is_null(dims)) return gg__child_count(arguments) == 0 && (!s->mean || rank == 1);
     bool several = gg_node_is(dims, "tuple") || gg_node_is(dims, "list"), found = false;
     for (uint32_t i = 0; i < (several ? gg__child_count(dims) : 1); i++) {
         double value = 0;
         if (!gg__literal_value(in->tree, several ? gg__child(dims, i) : dims, &value)) return false;
-        found = found || (int32_t)(value < 0 ? value + s->rank : value) == s->dim;
+        found = found || (int32_t)(value < 0 ? value + rank : value) == s->dim - s->first;
     }
-    return found;
+    return found && !(s->mean && several);
 }
 
 /* What counts as nothing to the reduction; NULL where it is none of the kind that is asked for. */
 static const char *nothing_to(gg_str name, gg_str dtype, bool exact) {
     bool truth = gg__is_bool(dtype), floating = gg__is_floating(dtype), whole = gg__is_integer(dtype);
+    if (gg_str_is(name, "mean")) return floating && !exact && !gg__is_half(dtype) ? "0" : NULL;
     bool sum = gg_str_is(name, "sum"), product = gg_str_is(name, "prod");
     if (!truth && !floating && !whole) return NULL;
     if (floating && (sum || product)) return sum && !exact ? "0" : NULL;
@@ -94,21 +111,36 @@ static const char *nothing_to(gg_str name, gg_str dtype, bool exact) {
     return product || gg_str_is(name, "all") ? truth ? "True" : "1" : NULL;
 }
 
-bool gg__part_reduction(const gg_rule_input *in, bool exact, gg__part *out) {
-    TSNode at = gg_node_at(in->tree, in->span);
-    while (!ts_node_is_null(at) && !gg_node_is(at, "subscript") && !gg_node_is(at, "block")) at = gg__parent(at);
+bool gg__read_part_reduction(const gg_rule_input *in, TSNode at, bool exact, gg__part *out) {
     TSNode attribute = gg__parent(at);
-    *out = (gg__part){.subscript = at, .x = gg__field(at, "value"), .call = gg__parent(attribute)};
-    if (!gg_str_is(in->site->id, "GB0124") || !gg_node_is(at, "subscript") || in->site->first == NULL ||
-        !gg_node_is(attribute, "attribute") || !gg_node_is(out->call, "call") ||
+    out->subscript = at;
+    out->x = gg__field(at, "value");
+    out->call = gg__parent(attribute);
+    if (!gg_node_is(at, "subscript") || !gg_node_is(attribute, "attribute") || !gg_node_is(out->call, "call") ||
         !ts_node_eq(gg__field(out->call, "function"), attribute))
         return false;
     gg__meta x = gg__infer(in, out->x);
+    gg_str name = gg__text(in->tree, gg__field(attribute, "attribute"));
     out->rank = x.rank;
-    out->nothing = nothing_to(gg__text(in->tree, gg__field(attribute, "attribute")), x.dtype, exact);
+    out->mean = gg_str_is(name, "mean");
+    out->nothing = nothing_to(name, x.dtype, exact);
     bool named = gg_node_is(out->x, "identifier") || gg_node_is(out->x, "attribute");
-    return x.sort == GG__TENSOR && named && out->nothing && read_indices(in, out) && goes_over_it(in, out) &&
-           !gg__has_comment(in->tree, gg_node_span(at)) && gg__can_name(in->tree, at, "torch");
+    return x.sort == GG__TENSOR && named && out->nothing && !(out->mean && x.vague) && read_indices(in, out) &&
+           goes_over_it(in, out) && !gg__has_comment(in->tree, gg_node_span(at)) && gg__can_name(in->tree, at, "torch");
+}
+
+bool gg__part_reduction(const gg_rule_input *in, bool exact, gg__part *out) {
+    TSNode at = gg_node_at(in->tree, in->span);
+    while (!ts_node_is_null(at) && !gg_node_is(at, "subscript") && !gg_node_is(at, "block")) at = gg__parent(at);
+    *out = (gg__part){.alone = true};
+    return gg_str_is(in->site->id, "GB0124") && in->site->first && gg__read_part_reduction(in, at, exact, out);
+}
+
+/* `[:, None]`: along its own dimension, with so many behind it */
+static gg_str along(int32_t behind, gg_arena *arena) {
+    gg_str shape = GG_STR_NULL;
+    for (int32_t i = 0; i < behind; i++) shape = gg_arena_printf(arena, "%.*s, None", GG_STR_ARG(shape));
+    return shape.len ? gg_arena_printf(arena, "[:%.*s]", GG_STR_ARG(shape)) : shape;
 }
 
 /* Which places of the dimension, `behind` others in front of the last, are inside the part. */
@@ -119,32 +151,63 @@ static gg_str mask_text(const gg_rule_input *in, const gg__part *s, int32_t behi
                        ? n
                        : gg_arena_printf(arena, "%.*s.where(%.*s < 0, %.*s + %.*s.shape[%d], %.*s)", GG_STR_ARG(torch),
                                          GG_STR_ARG(n), GG_STR_ARG(n), GG_STR_ARG(x), s->dim, GG_STR_ARG(n));
-    gg_str shape = GG_STR_NULL; /* `[:, None]`: along its own dimension */
-    for (int32_t i = 0; i < behind; i++) shape = gg_arena_printf(arena, "%.*s, None", GG_STR_ARG(shape));
-    if (shape.len) shape = gg_arena_printf(arena, "[:%.*s]", GG_STR_ARG(shape));
+    gg_str shape = along(behind, arena);
     return gg_arena_printf(arena, "%.*s.arange(%.*s.shape[%d], device=%.*s.device)%.*s %s %.*s", GG_STR_ARG(torch),
                            GG_STR_ARG(x), s->dim, GG_STR_ARG(x), GG_STR_ARG(shape), s->lower ? ">=" : "<",
                            GG_STR_ARG(bound));
 }
 
+/* `x[i]` of `x[i, :n]` */
+static gg_str front(const gg_rule_input *in, const gg__part *s, gg_arena *arena) {
+    gg_str out = gg__text(in->tree, s->x);
+    for (int32_t i = 0; i < s->first; i++)
+        out = gg_arena_printf(arena, "%.*s%s%.*s", GG_STR_ARG(out), i ? ", " : "[",
+                              GG_STR_ARG(gg__text(in->tree, gg__child(s->subscript, (uint32_t)i + 1))));
+    return s->first ? gg_arena_printf(arena, "%.*s]", GG_STR_ARG(out)) : out;
+}
+
+/* A mask that is read twice gets a name, on a line in front, where there is a place for it; else it is written twice: then this is empty. */
+static gg_str named_mask(const gg_rule_input *in, const gg__part *s, gg_str torch, gg_arena *arena, gg_edits *edits) {
+    gg_str name = GG_STR("inside");
+    uint32_t start = ts_node_start_byte(gg__statement(s->call));
+    if (!s->alone || !gg__is_always_evaluated(in, s->call) || gg__mentions(gg_text_bytes(gg_tree_text(in->tree)), name))
+        return GG_STR_NULL;
+    gg_edits_add(edits, (gg_span){start, start},
+                 gg_arena_printf(arena, "%.*s = %.*s%.*s%.*s", GG_STR_ARG(name),
+                                 GG_STR_ARG(mask_text(in, s, 0, torch, arena)), GG_STR_ARG(gg__newline(in->tree)),
+                                 GG_STR_ARG(gg__indent(in->tree, start))));
+    return name;
+}
+
+/* The name of the method, and the divisor behind the call. */
+static void divide(const gg_rule_input *in, const gg__part *s, gg_str mask, gg_arena *arena, gg_edits *edits) {
+    static const char *const loose[] = {"+", "-"}, *const tighter[] = {"binary_operator", "unary_operator", "attribute",
+                                                                       "subscript", "await"};
+    TSNode parent = gg__parent(s->call);
+    gg_span call = gg_node_span(s->call);
+    bool sums = gg_node_is(parent, "binary_operator") &&
+                gg__is_one_of(gg__text(in->tree, gg__field(parent, "operator")), loose, GG_COUNT(loose));
+    bool wrap = !sums && gg__is_one_of(gg_str_from(ts_node_type(parent)), tighter, GG_COUNT(tighter));
+    gg_edits_add(edits, gg_node_span(gg__field(gg__field(s->call, "function"), "attribute")), GG_STR("sum"));
+    if (wrap) gg_edits_add(edits, (gg_span){call.start, call.start}, GG_STR("("));
+    gg_edits_add(edits, (gg_span){call.end, call.end},
+                 gg_arena_printf(arena, " / %.*s.sum()%s", GG_STR_ARG(mask), wrap ? ")" : ""));
+}
+
 void gg__edit_part(const gg_rule_input *in, const gg__part *s, gg_arena *arena, gg_edits *edits) {
     gg_str torch = gg__require_module(in->tree, s->subscript, "torch", arena, edits);
+    int32_t behind = s->rank - 1 - s->dim;
+    gg_str name = s->mean ? named_mask(in, s, torch, arena, edits) : GG_STR_NULL;
+    gg_str mask = mask_text(in, s, behind, torch, arena), once = name;
+    if (name.len) mask = gg_arena_printf(arena, "%.*s%.*s", GG_STR_ARG(name), GG_STR_ARG(along(behind, arena)));
+    if (!name.len) once = gg_arena_printf(arena, "(%.*s)", GG_STR_ARG(mask_text(in, s, 0, torch, arena)));
     gg_edits_add(edits, gg_node_span(s->subscript),
-                 gg_arena_printf(arena, "%.*s.where(%.*s, %.*s, %s)", GG_STR_ARG(torch),
-                                 GG_STR_ARG(mask_text(in, s, s->rank - 1 - s->dim, torch, arena)),
-                                 GG_STR_ARG(gg__text(in->tree, s->x)), s->nothing));
+                 gg_arena_printf(arena, "%.*s.where(%.*s, %.*s, %s)", GG_STR_ARG(torch), GG_STR_ARG(mask),
+                                 GG_STR_ARG(front(in, s, arena)), s->nothing));
+    if (s->mean) divide(in, s, once, arena, edits);
 }
 
 /* ---- stores ------------------------------------------------------------------------------------------------------------------ */
-
-/* Does the index make a view, whatever it is: a number of Python's, a slice between such numbers? */
-static bool is_plain_index(const gg_rule_input *in, TSNode index) {
-    if (!gg_node_is(index, "slice"))
-        return gg__infer(in, index).sort == GG__SCALAR_INT || gg__is_counter(in->tree, index);
-    for (uint32_t i = 0; i < gg__child_count(index); i++)
-        if (gg__infer(in, gg__child(index, i)).sort != GG__SCALAR_INT) return false;
-    return true;
-}
 
 /* One index has the tensor's bound; the others make views.  `behind`: dimensions of the view behind that of the part. */
 static bool read_store(const gg_rule_input *in, gg__part_store *s) {

@@ -10,6 +10,9 @@ typedef struct gg__part {
     TSNode call, subscript, x; /* `x[:, :n].sum()`, `x[:, :n]`, `x` */
     TSNode n;                  /* the 0-d tensor */
     int32_t dim, rank;
+    int32_t first;       /* how many numbers in front, `x[i, :n]`, which leave dimensions out */
+    bool mean;           /* a mean: the sum, divided by how many there are */
+    bool alone;          /* the only one of its edit */
     bool natural;        /* n is not below zero */
     bool lower;          /* `n:`, not `:n` */
     const char *nothing; /* what an element outside counts as: "0", "True" */
@@ -20,6 +23,8 @@ typedef struct gg__part {
 /* Is such a reduction at the site, proven by the facts?  `exact`: one whose result does not depend on the order of the elements; else a sum of
  * floating numbers. */
 bool gg__part_reduction(const gg_rule_input *in, bool exact, gg__part *out);
+/* … of the subscript, whose bound may be a name (`out->named`). */
+bool gg__read_part_reduction(const gg_rule_input *in, TSNode subscript, bool exact, gg__part *out);
 /* The elements outside replaced by nothing.  Texts go into the arena. */
 void gg__edit_part(const gg_rule_input *in, const gg__part *part, gg_arena *arena, gg_edits *edits);
 
@@ -30,7 +35,7 @@ typedef struct gg__part_store { /* `x[i, :n] = 0` */
     bool copies;                     /* value: `y[i, :n]`, of a tensor that x is like */
 } gg__part_store;
 
-enum { GG__MAX_STORES = 8 };
+enum { GG__MAX_STORES = 8, GG__MAX_SUMS = 4 };
 
 typedef struct
     gg__named_part { /* `n = l[i].item()`, `for n in l.tolist():`, and stores into what n bounds: nothing else reads it */
@@ -39,10 +44,14 @@ typedef struct
     gg__part part; /* what is known of n */
     gg__part_store stores[GG__MAX_STORES];
     uint32_t count;
+    gg__part sums[GG__MAX_SUMS]; /* … or reductions of it */
+    uint32_t sum_count;
 } gg__named_part;
 
 /* Is such a name bound at the site? */
 bool gg__part_named(const gg_rule_input *in, gg__named_part *out);
+/* … that reductions read, as gg__part_reduction has them, and nothing else. */
+bool gg__part_named_sums(const gg_rule_input *in, bool exact, gg__named_part *out);
 void gg__edit_named_part(const gg_rule_input *in, const gg__named_part *named, gg_arena *arena, gg_edits *edits);
 /* The store that the statement is; `out->part` says what is known of its bound before. */
 bool gg__read_part_store(const gg_rule_input *in, TSNode statement, gg__part_store *out);

@@ -85,8 +85,7 @@ static bool is_first_dimension(const gg_tree *tree, TSNode argument) {
     return gg_str_is(gg__text(tree, argument), "0");
 }
 
-/* Can a statement be put in front of the one the node lies in, to run just when the node is evaluated? */
-static bool is_always_evaluated(const gg_rule_input *in, TSNode node) {
+bool gg__is_always_evaluated(const gg_rule_input *in, TSNode node) {
     static const char *const lazy[] = {"conditional_expression",   "boolean_operator",   "lambda",
                                        "list_comprehension",       "set_comprehension",  "generator_expression",
                                        "dictionary_comprehension", "comparison_operator"};
@@ -107,7 +106,7 @@ static bool fits(const gg_rule_input *in, bool exact, const gg__reduction *r) {
     if ((flags & (MEAN | CLASSES)) && gg__is_half(r->e.dtype)) return false; /* the sum may not fit */
     int32_t behind = r->e.item.of.rank - r->e.item.by.rank;
     if ((flags & MEAN) && !r->rows && behind > (ts_node_is_null(r->e.item.inner) ? 1 : 0)) return false;
-    return !(flags & RAISES) || (is_always_evaluated(in, r->call) && gg__can_name(in->tree, r->call, "torch"));
+    return !(flags & RAISES) || (gg__is_always_evaluated(in, r->call) && gg__can_name(in->tree, r->call, "torch"));
 }
 
 /* What the call reduces, when its name is known and its arguments are. */
