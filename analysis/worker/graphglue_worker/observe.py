@@ -285,7 +285,7 @@ def measure(
 
     Under the compiler, what was compiled for the second call is tried once more at the end: is it compiled anew each time?  What takes long
     to compile is not compiled for other sizes."""
-    limit, unsettled, short, paused = None, None, True, False
+    limit, anew, unsettled, short, paused = None, None, None, True, False
     for i, plan in enumerate(plans):
         if (plan.longer or plan.expression) and compiled and not short:
             continue
@@ -301,13 +301,17 @@ def measure(
         if call is None:
             continue
         held = left_behind.held(varied.owner(call.fn)) if i == 0 else {}
-        run = _observe(call, plan.words, 100 + plan.seed, compiled, limit if plan.foreign else None)
+        run = _observe(
+            call, plan.words, 100 + plan.seed, compiled, (anew if plan.longer else limit) if plan.foreign else None
+        )
         run.before = held
         yield run
         if not run.ended:
             return
         if i == 0:
-            short = time.process_time() - before < SHORT_S
+            took = time.process_time() - before
+            short = took < SHORT_S
+            anew = CPU_LIMIT_S + CPU_LIMIT_TIMES * took  # another size may be compiled anew
         if i == 0 and run.error is None:
             second = _again(entry, call, compiled)
             yield second
