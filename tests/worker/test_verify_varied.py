@@ -12,6 +12,17 @@ LIST = "def f(xs, w):\n    out = []\n    for x in xs:\n        {}\n        out.a
 SLICE = "def f(x, n):\n    h = x * 2\n    {}\n    return h\n"
 NET = "class N(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.register_buffer('scale', torch.ones(3))\n\n"
 STEP = NET + "    def forward(self, x, step):\n        {}\n        return x * self.scale\n"
+LARGE = """class Net(nn.Module):
+    def __init__(self, net):
+        super().__init__()
+        self.net = net
+
+    def forward(self, x):
+        h = self.net(x)
+        if h.sum() > 0:
+            h = h + 1
+        {}
+"""
 MADE = """class N(nn.Module):
     def __init__(self):
         super().__init__()
@@ -164,6 +175,17 @@ WRONG = [
         "on the given inputs with larger integers, eager: the result",
         args=COUNT,
         entry="made",
+    ),
+    Case(
+        "other strides, behind bfloat16, of a large module that is made once",
+        "net = nn.Linear(512, 512)\n\n\n" + LARGE.format("return h * 2"),
+        "net = nn.Linear(512, 512)\n\n\n"
+        + LARGE.replace("if h.sum() > 0:\n            h = h + 1", "h = torch.where(h.sum() > 0, h + 1, h)").format(
+            "return h * (2 if x.is_contiguous() else 3)"
+        ),
+        "on the given inputs with other strides, eager: the result",
+        args="(torch.ones(4, 512),)",
+        entry="Net(net)",
     ),
     Case(
         "a dtype that is the usual one in float32 only",

@@ -23,7 +23,7 @@ class State:
         self._held = [(part, dict(vars(part)), [dict(vars(part)[name]) for name in _TABLES]) for part in parts]
         tensors = {id(t): t for part in parts for t in (*part._parameters.values(), *part._buffers.values())}.values()
         self._tensors = [
-            (t, t.grad if t.is_leaf else None, t.detach().clone() if t.numel() <= MOST_ELEMENTS else None)
+            (t, t.grad if t.is_leaf else None, t.detach(), t.detach().clone() if t.numel() <= MOST_ELEMENTS else None)
             for t in tensors
             if t is not None and t.layout == torch.strided
         ]
@@ -35,12 +35,10 @@ class State:
                 _replace(values[name], table)
             _replace(vars(part), values)
         with torch.no_grad():
-            for t, grad, elements in self._tensors:
-                if elements is None:
-                    continue
-                if t.dtype != elements.dtype or t.shape != elements.shape:
-                    t.data = elements.clone()
-                else:
+            for t, grad, memory, elements in self._tensors:
+                if t.data_ptr() != memory.data_ptr() or (t.dtype, t.shape) != (memory.dtype, memory.shape):
+                    t.data = memory  # it was given another dtype, or other elements
+                if elements is not None:
                     t.data.copy_(elements)
                 if t.is_leaf and t.grad is not grad:
                     t.grad = grad
