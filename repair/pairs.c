@@ -87,6 +87,14 @@ static gg__meta loss(gg__inference *s, const gg__call *call) {
     return none ? out : gg__reduced(s, out, (TSNode){0}, (TSNode){0});
 }
 
+static gg__meta functional(gg__inference *s, const gg__call *call, bool *known) {
+    static const char *const losses[] = {"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss",
+                                         "binary_cross_entropy_with_logits"};
+    bool classes = gg_str_is(call->name, "cross_entropy"), pairs = gg__is_one_of(call->name, losses, GG_COUNT(losses));
+    *known = classes || pairs;
+    return classes ? gg__class_loss(s, call) : pairs ? loss(s, call) : gg__unknown;
+}
+
 gg__meta gg__of_two(gg__inference *s, const gg__call *call, bool *known) {
     static const struct {
         const char *name, *op;
@@ -101,21 +109,15 @@ gg__meta gg__of_two(gg__inference *s, const gg__call *call, bool *known) {
                              *const extremes[] = {"maximum", "minimum", "max", "min"};
     bool conversion =
         gg_str_is(call->name, "to") || gg_str_is(call->name, "type_as") || gg__dtype_of_method(call->name).len;
-    static const char *const losses[] = {"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss",
-                                         "binary_cross_entropy_with_logits"};
-    *known = call->form == GG__FUNCTIONAL && gg__is_one_of(call->name, losses, GG_COUNT(losses));
-    if (*known) return loss(s, call);
-    *known = call->form == GG__FUNCTIONAL && gg_str_is(call->name, "cross_entropy");
-    if (*known) return gg__class_loss(s, call);
-    *known = call->form != GG__FUNCTIONAL;
-    if (*known && conversion && call->form == GG__METHOD) return converted(s, call);
-    if (*known && gg_str_is(call->name, "masked_fill")) return masked_fill(s, call);
-    if (*known && gg_str_is(call->name, "lerp")) return lerp(s, call);
-    if (*known && gg_str_is(call->name, "addcmul")) return addcmul(s, call);
+    if (call->form == GG__FUNCTIONAL) return functional(s, call, known);
+    *known = true;
+    if (conversion && call->form == GG__METHOD) return converted(s, call);
+    if (gg_str_is(call->name, "masked_fill")) return masked_fill(s, call);
+    if (gg_str_is(call->name, "lerp")) return lerp(s, call);
+    if (gg_str_is(call->name, "addcmul")) return addcmul(s, call);
     TSNode given;
     gg__call strict = *call;
-    if (!*known || !gg__bind_arguments(s, &strict, (const char *const[]){"other"}, 1, &given) ||
-        ts_node_is_null(given)) {
+    if (!gg__bind_arguments(s, &strict, (const char *const[]){"other"}, 1, &given) || ts_node_is_null(given)) {
         *known = false;
         return gg__unknown;
     }

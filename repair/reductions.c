@@ -227,17 +227,24 @@ static void raise_when_empty(const gg__reduction *r, gg_str torch, gg_arena *are
             GG_STR_ARG(unit), GG_STR_ARG(newline), GG_STR_ARG(indent), GG_STR_ARG(newline), GG_STR_ARG(indent)));
 }
 
+static bool is_behind(TSNode node, void *data) {
+    const uint32_t *end = data;
+    return ts_node_start_byte(node) > *end;
+}
+
 /* Is the mask `labels != -100`, of the labels at hand?  Then it chooses as many as are not ignored. */
 static bool chooses_the_labelled(const gg__reduction *r) {
     const gg_tree *tree = r->e.in->tree;
     TSNode mask = gg__strip_parentheses(r->e.item.mask), base = gg__strip_parentheses(r->classes.item.base);
     TSNode made = gg__strip_parentheses(gg__value_at(tree, r->call, gg__text(tree, mask)));
     double ignored;
+    uint32_t end = ts_node_end_byte(r->call); /* up to there nothing is changed in place */
     return gg_node_is(mask, "identifier") && gg_node_is(base, "identifier") &&
            gg_node_is(made, "comparison_operator") && gg__child_count(made) == 2 &&
            gg_str_is(gg__text(tree, ts_node_child(made, 1)), "!=") &&
            gg_str_equal(gg__text(tree, gg__child(made, 0)), gg__text(tree, base)) &&
            gg__literal_value(tree, gg__child(made, 1), &ignored) && ignored == -100 &&
+           gg__each_change(r->e.in, gg__function(r->call), ts_node_end_byte(made), is_behind, &end) &&
            gg__stays_from(tree, gg__function(r->call), gg__text(tree, base), ts_node_start_byte(made));
 }
 
