@@ -50,9 +50,9 @@ def held(owner: Any) -> dict[str, bytes]:
         keep("self.", getattr(owner, "__dict__", {}))
     for name, made in [(k, v) for k, v in global_modules() if v is not owner]:
         for path, part in made.named_modules(prefix=name):
-            tensors = {k: v for k, v in (*part._parameters.items(), *part._buffers.items()) if v is not None}
+            small = {k: t for k, t in restored.tensors_of(part).items() if t.numel() <= restored.MOST_ELEMENTS}
             keep(f"{path}.", vars(part), _MODULE_OWN)
-            keep(f"{path}.", {k: v.detach() for k, v in tensors.items() if v.numel() <= restored.MOST_ELEMENTS})
+            keep(f"{path}.", {k: t.detach() for k, t in small.items()})
     for module in _users_modules():
         keep("", vars(module))
         for cls in [v for v in vars(module).values() if isinstance(v, type) and v.__module__ == module.__name__]:

@@ -224,19 +224,16 @@ def _cpu_limit(seconds: float | None) -> Iterator[None]:
         signal.signal(signal.SIGPROF, previous)
 
 
-def _restore(entry: Entry) -> None:
-    """Before the first call of the entry: look how the torch modules are that the file made.  Before the others: make them so again."""
-    global _made_once  # noqa: PLW0603 - of this process, which is nearly always a fork for one entry
-    if _made_once is None or _made_once[0] is not entry:
-        _made_once = (entry, restored.State(v for _, v in left_behind.global_modules()))
-    else:
-        _made_once[1].restore()
-
-
 def _build(entry: Entry, plan: Plan) -> Call | None:
-    """The entry's callable and arguments, anew, or as they were; None when the plan cannot be had of them."""
-    _restore(entry)
+    """The entry's callable and arguments, anew, or, what the file made once, as it was before the entry's first call; None when the plan cannot be
+    had of them."""
+    global _made_once  # noqa: PLW0603 - of this process, which is nearly always a fork for one entry
+    made = _made_once[1] if _made_once is not None and _made_once[0] is entry else None
+    if made is not None:
+        made.restore()
     call = entry.build(plan.seed)
+    if made is None:  # lazy modules have their parameters by now
+        _made_once = (entry, restored.State(v for _, v in left_behind.global_modules()))
     if plan.expression is not None:
         try:
             call.args, call.kwargs = plan.expression.arguments(call.args, call.kwargs, plan.seed)

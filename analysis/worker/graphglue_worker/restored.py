@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import torch
+from torch.nn.parameter import is_lazy
 
 MOST_ELEMENTS = 1 << 16  # of a tensor whose elements are kept
 _TABLES = ("_parameters", "_buffers", "_modules")
@@ -19,13 +20,13 @@ class State:
     """What modules hold, and how to give it back to them."""
 
     def __init__(self, modules: Iterable[torch.nn.Module]) -> None:
-        parts = {id(part): part for module in modules for part in module.modules()}.values()
+        parts = {id(p): p for module in modules for p in module.modules() if _is_plain(p)}.values()
         self._held = [(part, dict(vars(part)), [dict(vars(part)[name]) for name in _TABLES]) for part in parts]
-        tensors = {id(t): t for part in parts for t in (*part._parameters.values(), *part._buffers.values())}.values()
+        tensors = {id(t): t for part in parts for t in tensors_of(part).values()}.values()
         self._tensors = [
             (t, t.grad if t.is_leaf else None, t.detach(), t.detach().clone() if t.numel() <= MOST_ELEMENTS else None)
             for t in tensors
-            if t is not None and t.layout == torch.strided
+            if t.layout == torch.strided and type(t) in (torch.Tensor, torch.nn.Parameter)
         ]
 
     def restore(self) -> None:
@@ -42,6 +43,19 @@ class State:
                     t.data.copy_(elements)
                 if t.is_leaf and t.grad is not grad:
                     t.grad = grad
+
+
+def tensors_of(part: torch.nn.Module) -> dict[str, torch.Tensor]:
+    """Its own parameters and buffers that are there, by name."""
+    own = (*part._parameters.items(), *part._buffers.items())
+    return {name: t for name, t in own if t is not None and not is_lazy(t)}
+
+
+def _is_plain(part: torch.nn.Module) -> bool:
+    """Not so: what TorchScript holds, and what has no parameters yet."""
+    if not all(isinstance(vars(part).get(name), dict) for name in _TABLES):
+        return False
+    return not any(map(is_lazy, (*part._parameters.values(), *part._buffers.values())))
 
 
 def _replace(now: dict[str, Any], was: dict[str, Any]) -> None:
