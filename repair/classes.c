@@ -3,8 +3,9 @@
  * DESIGN  cross_entropy raises for a class that is not there, so it is not harmless where it does not run.  But where the branch is not taken since the mask
  * chooses nothing, each row has the class that is ignored, and nothing raises; the sum of no losses is 0, and so is its gradient. */
 #include "repair/infer.h"
+#include "repair/known_masks.h"
 #include "repair/masks.h"
-#include "repair/scalar.h"
+#include "repair/texts.h"
 
 typedef enum empty { NEITHER, IF_IT_HOLDS, UNLESS_IT_HOLDS } empty;
 
@@ -12,14 +13,9 @@ static empty contrary(empty e) {
     return e == IF_IT_HOLDS ? UNLESS_IT_HOLDS : e == UNLESS_IT_HOLDS ? IF_IT_HOLDS : NEITHER;
 }
 
-/* Is it `m.any()` or `torch.any(m)`, or with `sum`? */
 static bool is_asked(const gg_tree *tree, TSNode call, const char *what, gg_str mask) {
-    TSNode function = gg__field(call, "function"), arguments = gg__field(call, "arguments");
-    TSNode object = gg__field(function, "object");
-    if (!gg_node_is(call, "call") || !gg_str_is(gg__text(tree, gg__field(function, "attribute")), what)) return false;
-    bool torchs = gg_str_equal(gg__text(tree, object), gg__module_alias(tree, call, "torch"));
-    TSNode x = gg__strip_parentheses(torchs ? gg__child(arguments, 0) : object);
-    return gg__child_count(arguments) == (torchs ? 1u : 0u) && gg_str_equal(gg__text(tree, x), mask);
+    TSNode x = gg__asked_of(tree, call, what);
+    return !ts_node_is_null(x) && gg_str_equal(gg__text(tree, x), mask);
 }
 
 /* When does the condition tell that a mask, by its name, chooses nothing? */
@@ -47,12 +43,8 @@ static empty tells(const gg_tree *tree, TSNode condition, gg_str mask) {
     return NEITHER;
 }
 
-static bool leaves(TSNode block) {
-    uint32_t count = gg__child_count(block);
-    return count && gg_node_is(gg__child(block, count - 1), "return_statement");
-}
-
 TSNode gg__asked_for_mask(const gg_tree *tree, TSNode node, gg_str mask) {
+    static const char *const exits[] = {"return_statement"};
     TSNode at = node, none = {0};
     for (TSNode parent = gg__parent(at); !ts_node_is_null(parent); at = parent, parent = gg__parent(at)) {
         if (gg_node_is(parent, "conditional_expression") && !ts_node_eq(gg__child(parent, 1), at)) {
@@ -67,7 +59,8 @@ TSNode gg__asked_for_mask(const gg_tree *tree, TSNode node, gg_str mask) {
          before = ts_node_prev_named_sibling(before)) {
         TSNode condition = gg__field(before, "condition");
         if (gg_node_is(before, "if_statement") && ts_node_is_null(gg__field(before, "alternative")) &&
-            leaves(gg__field(before, "consequence")) && tells(tree, condition, mask) == IF_IT_HOLDS)
+            gg__ends_with(gg__field(before, "consequence"), exits, GG_COUNT(exits)) &&
+            tells(tree, condition, mask) == IF_IT_HOLDS)
             return condition;
     }
     TSNode block = gg__parent(at), branch = gg__parent(block);
@@ -96,8 +89,8 @@ gg__meta gg__class_loss(gg__inference *s, const gg__call *call) {
     if (!gg__bind_arguments(s, call, (const char *const[]){"target", "*reduction"}, 2, given) ||
         !read_where(tree, gg__child(call->arguments, 0), rows) || !read_where(tree, given[0], classes))
         return gg__unknown;
-    gg_str mask = gg__text(tree, classes[0]), reduction = gg__text(tree, given[1]);
-    bool sum = reduction.len > 2 && gg_str_is(gg_str_slice(reduction, 1, reduction.len - 1), "sum");
+    gg_str mask = gg__text(tree, classes[0]), reduction;
+    bool sum = gg__between_quotes(tree, given[1], &reduction) && gg_str_is(reduction, "sum");
     bool shown = gg_node_is(rows[0], "subscript") && gg__child_count(rows[0]) == 3 &&
                  gg_str_equal(gg__text(tree, gg__field(rows[0], "value")), mask) &&
                  gg_node_is(gg__child(rows[0], 1), "ellipsis") && gg_node_is(gg__child(rows[0], 2), "none");

@@ -19,18 +19,23 @@ static bool is_bool(const gg__known_mask *s, TSNode node) {
 
 /* ---- the condition ------------------------------------------------------------------------------------------------------ */
 
-/* X of X.any() and torch.any(X), also with `.item()` behind it, or inside of bool(). */
+TSNode gg__asked_of(const gg_tree *tree, TSNode call, const char *what) {
+    TSNode function = gg__field(call, "function"), arguments = gg__field(call, "arguments");
+    TSNode object = gg__field(function, "object"), none = {0};
+    if (!gg_node_is(call, "call") || !gg_str_is(gg__text(tree, gg__field(function, "attribute")), what)) return none;
+    bool torchs = gg_str_equal(gg__text(tree, object), gg__module_alias(tree, call, "torch"));
+    if (gg__child_count(arguments) != (torchs ? 1u : 0u)) return none;
+    return gg__strip_parentheses(torchs ? gg__child(arguments, 0) : object);
+}
+
+/* … also with `.item()` behind it, or inside of bool(). */
 static TSNode asked(const gg__known_mask *s, TSNode call, const char *what) {
-    gg__inference look = {.in = s->in};
     gg__extraction e;
     TSNode none = {0};
     call = gg__strip_parentheses(call);
-    if (!gg_node_is(call, "call")) return none;
-    gg__call read = gg__read_call(&look, call);
-    if (gg_str_is(read.name, what) && read.form != GG__FUNCTIONAL && gg__child_count(read.arguments) == read.from)
-        return gg__strip_parentheses(read.from ? gg__child(read.arguments, 0)
-                                               : gg__field(gg__field(call, "function"), "object"));
-    if (!gg__match_extraction(s->in, call, &e) || e.truncates) return none;
+    TSNode x = gg__asked_of(s->in->tree, call, what);
+    if (!ts_node_is_null(x)) return x;
+    if (!gg_node_is(call, "call") || !gg__match_extraction(s->in, call, &e) || e.truncates) return none;
     TSNode inner = gg__strip_parentheses(e.value);
     return gg_node_is(inner, "call") && !ts_node_eq(inner, call) ? asked(s, inner, what) : none;
 }
@@ -93,8 +98,8 @@ static bool asks_for_none(const gg__known_mask *s, TSNode condition, const char 
 }
 
 static bool leaves(TSNode block) {
-    TSNode last = gg__child(block, gg__child_count(block) - 1);
-    return gg__child_count(block) && (gg_node_is(last, "return_statement") || gg_node_is(last, "raise_statement"));
+    static const char *const exits[] = {"return_statement", "raise_statement"};
+    return gg__ends_with(block, exits, GG_COUNT(exits));
 }
 
 /* Somebody asked for None before, and went another way then. */

@@ -11,6 +11,9 @@ typedef struct gg__known_mask {
     gg__scalar_uses then; /* what is known at the statement that is looked at */
 } gg__known_mask;
 
+/* X of `X.any()` and `torch.any(X)`, for a method of that name without other arguments; null where it is another expression. */
+TSNode gg__asked_of(const gg_tree *tree, TSNode call, const char *what);
+
 bool gg__is_known_mask(const gg__known_mask *s, TSNode node); /* the name */
 /* `not mask.any()`, `mask.all()`, `mask.sum() == 0`: fills in the value. */
 bool gg__read_mask_test(gg__known_mask *s, TSNode test);

@@ -102,6 +102,8 @@ typedef struct
     gg__masked e, classes; /* classes: of the second operand of what takes a class for each row */
 } gg__reduction;
 
+/* Puts ` / divisor` behind the call; `wrap`: in parentheses with it. */
+void gg__divide_call(TSNode call, gg_str divisor, bool wrap, gg_arena *arena, gg_edits *edits);
 /* Can a statement be put in front of the one the node lies in, to run just when the node is evaluated? */
 bool gg__is_always_evaluated(const gg_rule_input *in, TSNode node);
 /* The condition of the innermost branch around the node, or of one in front of it that returns, where the node runs only when the mask of this name chooses

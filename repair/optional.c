@@ -56,8 +56,7 @@ static bool tells(const optional *o, TSNode condition, bool holds, int depth) {
 
 static bool leaves(TSNode block) {
     static const char *const exits[] = {"return_statement", "raise_statement", "continue_statement", "break_statement"};
-    uint32_t count = gg__child_count(block);
-    return count && gg__is_one_of(gg_str_from(ts_node_type(gg__child(block, count - 1))), exits, GG_COUNT(exits));
+    return gg__ends_with(block, exits, GG_COUNT(exits));
 }
 
 /* Is the name no None behind the statement? */

@@ -110,10 +110,6 @@ bool gg__part_named(const gg_rule_input *in, gg__named_part *out) {
     return read_named(in, false, false, out) && out->count > 0;
 }
 
-bool gg__part_named_sums(const gg_rule_input *in, bool exact, gg__named_part *out) {
-    return read_named(in, true, exact, out) && out->sum_count > 0;
-}
-
 void gg__edit_named_part(const gg_rule_input *in, const gg__named_part *named, gg_arena *arena, gg_edits *edits) {
     TSNode value = gg__strip_parentheses(named->value);
     gg_str text = gg__text(in->tree, value);
@@ -131,4 +127,18 @@ void gg__edit_named_part(const gg_rule_input *in, const gg__named_part *named, g
         sum.alone = named->sum_count == 1;
         gg__edit_part(in, &sum, arena, edits);
     }
+}
+
+bool gg__take_part(const gg_rule_input *in, bool exact, TSNode *out_node, gg_arena *arena, gg_edits *edits) {
+    gg__part part;
+    gg__named_part named;
+    if (gg__part_reduction(in, exact, &part)) {
+        *out_node = part.subscript;
+        if (edits) gg__edit_part(in, &part, arena, edits);
+        return true;
+    }
+    if (!read_named(in, true, exact, &named) || named.sum_count == 0) return false;
+    *out_node = named.call;
+    if (edits) gg__edit_named_part(in, &named, arena, edits);
+    return true;
 }

@@ -157,13 +157,15 @@ static gg_str mask_text(const gg_rule_input *in, const gg__part *s, int32_t behi
                            GG_STR_ARG(bound));
 }
 
-/* `x[i]` of `x[i, :n]` */
-static gg_str front(const gg_rule_input *in, const gg__part *s, gg_arena *arena) {
-    gg_str out = gg__text(in->tree, s->x);
-    for (int32_t i = 0; i < s->first; i++)
-        out = gg_arena_printf(arena, "%.*s%s%.*s", GG_STR_ARG(out), i ? ", " : "[",
-                              GG_STR_ARG(gg__text(in->tree, gg__child(s->subscript, (uint32_t)i + 1))));
-    return s->first ? gg_arena_printf(arena, "%.*s]", GG_STR_ARG(out)) : out;
+/* x with the subscript's first indices, of which `open`, if it is among them, is all of its dimension. */
+static gg_str front(const gg_rule_input *in, TSNode x, TSNode subscript, uint32_t count, TSNode open, gg_arena *arena) {
+    gg_str out = gg__text(in->tree, x);
+    for (uint32_t i = 1; i <= count; i++) {
+        TSNode index = gg__child(subscript, i);
+        gg_str text = ts_node_eq(index, open) ? GG_STR(":") : gg__text(in->tree, index);
+        out = gg_arena_printf(arena, "%.*s%s%.*s", GG_STR_ARG(out), i == 1 ? "[" : ", ", GG_STR_ARG(text));
+    }
+    return count ? gg_arena_printf(arena, "%.*s]", GG_STR_ARG(out)) : out;
 }
 
 /* A mask that is read twice gets a name, on a line in front, where there is a place for it; else it is written twice: then this is empty. */
@@ -179,19 +181,14 @@ static gg_str named_mask(const gg_rule_input *in, const gg__part *s, gg_str torc
     return name;
 }
 
-/* The name of the method, and the divisor behind the call. */
-static void divide(const gg_rule_input *in, const gg__part *s, gg_str mask, gg_arena *arena, gg_edits *edits) {
-    static const char *const loose[] = {"+", "-"}, *const tighter[] = {"binary_operator", "unary_operator", "attribute",
-                                                                       "subscript", "await"};
-    TSNode parent = gg__parent(s->call);
-    gg_span call = gg_node_span(s->call);
-    bool sums = gg_node_is(parent, "binary_operator") &&
-                gg__is_one_of(gg__text(in->tree, gg__field(parent, "operator")), loose, GG_COUNT(loose));
-    bool wrap = !sums && gg__is_one_of(gg_str_from(ts_node_type(parent)), tighter, GG_COUNT(tighter));
-    gg_edits_add(edits, gg_node_span(gg__field(gg__field(s->call, "function"), "attribute")), GG_STR("sum"));
-    if (wrap) gg_edits_add(edits, (gg_span){call.start, call.start}, GG_STR("("));
-    gg_edits_add(edits, (gg_span){call.end, call.end},
-                 gg_arena_printf(arena, " / %.*s.sum()%s", GG_STR_ARG(mask), wrap ? ")" : ""));
+/* Does what stands around the node bind tighter than a division, or as tight? */
+static bool binds_tighter(const gg_tree *tree, TSNode node) {
+    static const char *const sums[] = {"+", "-"}, *const tighter[] = {"binary_operator", "unary_operator", "attribute",
+                                                                      "subscript", "await"};
+    TSNode parent = gg__parent(node);
+    bool summed = gg_node_is(parent, "binary_operator") &&
+                  gg__is_one_of(gg__text(tree, gg__field(parent, "operator")), sums, GG_COUNT(sums));
+    return !summed && gg__is_one_of(gg_str_from(ts_node_type(parent)), tighter, GG_COUNT(tighter));
 }
 
 void gg__edit_part(const gg_rule_input *in, const gg__part *s, gg_arena *arena, gg_edits *edits) {
@@ -201,10 +198,14 @@ void gg__edit_part(const gg_rule_input *in, const gg__part *s, gg_arena *arena, 
     gg_str mask = mask_text(in, s, behind, torch, arena), once = name;
     if (name.len) mask = gg_arena_printf(arena, "%.*s%.*s", GG_STR_ARG(name), GG_STR_ARG(along(behind, arena)));
     if (!name.len) once = gg_arena_printf(arena, "(%.*s)", GG_STR_ARG(mask_text(in, s, 0, torch, arena)));
+    gg_str view = front(in, s->x, s->subscript, (uint32_t)s->first, (TSNode){0}, arena);
     gg_edits_add(edits, gg_node_span(s->subscript),
                  gg_arena_printf(arena, "%.*s.where(%.*s, %.*s, %s)", GG_STR_ARG(torch), GG_STR_ARG(mask),
-                                 GG_STR_ARG(front(in, s, arena)), s->nothing));
-    if (s->mean) divide(in, s, once, arena, edits);
+                                 GG_STR_ARG(view), s->nothing));
+    if (!s->mean) return;
+    gg_edits_add(edits, gg_node_span(gg__field(gg__field(s->call, "function"), "attribute")), GG_STR("sum"));
+    gg_str count = gg_arena_printf(arena, "%.*s.sum()", GG_STR_ARG(once));
+    gg__divide_call(s->call, count, binds_tighter(in->tree, s->call), arena, edits);
 }
 
 /* ---- stores ------------------------------------------------------------------------------------------------------------------ */
@@ -313,13 +314,7 @@ bool gg__part_stored(const gg_rule_input *in, gg__part_store *out) {
 
 /* The subscript with all of the dimension. */
 static gg_str whole(const gg_rule_input *in, const gg__part_store *s, TSNode x, gg_arena *arena) {
-    gg_str out = gg__text(in->tree, x);
-    for (uint32_t i = 1; i < gg__child_count(s->part.subscript); i++) {
-        TSNode index = gg__child(s->part.subscript, i);
-        gg_str text = ts_node_eq(index, s->index) ? GG_STR(":") : gg__text(in->tree, index);
-        out = gg_arena_printf(arena, "%.*s%s%.*s", GG_STR_ARG(out), i == 1 ? "[" : ", ", GG_STR_ARG(text));
-    }
-    return gg_arena_printf(arena, "%.*s]", GG_STR_ARG(out));
+    return front(in, x, s->part.subscript, gg__child_count(s->part.subscript) - 1, s->index, arena);
 }
 
 static void edit_copy(const gg_rule_input *in, const gg__part_store *s, gg_str torch, gg_arena *arena,
@@ -332,7 +327,7 @@ static void edit_copy(const gg_rule_input *in, const gg__part_store *s, gg_str t
 }
 
 void gg__edit_part_store(const gg_rule_input *in, const gg__part_store *s, gg_arena *arena, gg_edits *edits) {
-    gg_str torch = gg__require_module(in->tree, s->assignment, "torch", arena, edits), view = GG_STR_NULL;
+    gg_str torch = gg__require_module(in->tree, s->assignment, "torch", arena, edits);
     if (s->copies) {
         edit_copy(in, s, torch, arena, edits);
         return;
@@ -343,14 +338,9 @@ void gg__edit_part_store(const gg_rule_input *in, const gg__part_store *s, gg_ar
         if (!ts_node_eq(index, s->index) && !is_colon(index) && !gg_node_is(index, "ellipsis")) last = i;
     }
     if (last && gg_node_is(gg__child(s->part.subscript, 1), "ellipsis")) last = count - 1; /* counted from the end */
-    for (uint32_t i = 1; i <= last; i++) {
-        TSNode index = gg__child(s->part.subscript, i);
-        gg_str text = ts_node_eq(index, s->index) ? GG_STR(":") : gg__text(in->tree, index);
-        view = gg_arena_printf(arena, "%.*s%s%.*s", GG_STR_ARG(view), i == 1 ? "[" : ", ", GG_STR_ARG(text));
-    }
+    gg_str view = front(in, s->part.x, s->part.subscript, last, s->index, arena);
     gg_edits_add(edits, gg_node_span(s->assignment),
-                 gg_arena_printf(arena, "%.*s%.*s%s.masked_fill_(%.*s, %.*s)",
-                                 GG_STR_ARG(gg__text(in->tree, s->part.x)), GG_STR_ARG(view), last ? "]" : "",
+                 gg_arena_printf(arena, "%.*s.masked_fill_(%.*s, %.*s)", GG_STR_ARG(view),
                                  GG_STR_ARG(mask_text(in, &s->part, s->behind, torch, arena)),
                                  GG_STR_ARG(gg__text(in->tree, s->value))));
 }

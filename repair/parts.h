@@ -50,8 +50,8 @@ typedef struct
 
 /* Is such a name bound at the site? */
 bool gg__part_named(const gg_rule_input *in, gg__named_part *out);
-/* … that reductions read, as gg__part_reduction has them, and nothing else. */
-bool gg__part_named_sums(const gg_rule_input *in, bool exact, gg__named_part *out);
+/* Takes either: a reduction at the site, or a name that only such reductions read.  With `edits`, adds them (texts in `arena`); both may be NULL. */
+bool gg__take_part(const gg_rule_input *in, bool exact, TSNode *out_node, gg_arena *arena, gg_edits *edits);
 void gg__edit_named_part(const gg_rule_input *in, const gg__named_part *named, gg_arena *arena, gg_edits *edits);
 /* The store that the statement is; `out->part` says what is known of its bound before. */
 bool gg__read_part_store(const gg_rule_input *in, TSNode statement, gg__part_store *out);

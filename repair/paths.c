@@ -61,3 +61,8 @@ bool gg__names_builtin(const gg_tree *tree, TSNode node, const char *name) {
     return gg_node_is(node, "identifier") && gg_str_is(text, name) && !gg__is_local(tree, node, text) &&
            !gg__is_bound_in_module(tree, text);
 }
+
+bool gg__ends_with(TSNode block, const char *const *types, size_t count) {
+    uint32_t statements = gg__child_count(block);
+    return statements && gg__is_one_of(gg_str_from(ts_node_type(gg__child(block, statements - 1))), types, count);
+}

@@ -209,6 +209,13 @@ static bool stands_alone(TSNode node) {
     return false;
 }
 
+void gg__divide_call(TSNode call, gg_str divisor, bool wrap, gg_arena *arena, gg_edits *edits) {
+    gg_span span = gg_node_span(call);
+    if (wrap) gg_edits_add(edits, (gg_span){span.start, span.start}, GG_STR("("));
+    gg_edits_add(edits, (gg_span){span.end, span.end},
+                 gg_arena_printf(arena, " / %.*s%s", GG_STR_ARG(divisor), wrap ? ")" : ""));
+}
+
 /* Puts in front what the original raises when nothing is chosen. */
 static void raise_when_empty(const gg__reduction *r, gg_str torch, gg_arena *arena, gg_edits *out) {
     const gg_tree *tree = r->e.in->tree;
@@ -270,12 +277,7 @@ static void edit_classes(const gg__reduction *r, gg_str torch, gg_arena *arena, 
                                  GG_STR_ARG(gg__mask_text(in, &r->classes.item, arena)),
                                  GG_STR_ARG(gg__spread(&r->classes, gg__strip_parentheses(r->other), torch, arena)),
                                  GG_STR_ARG(ignored), flat ? "" : ".flatten()", quotient ? ", reduction=\"sum\"" : ""));
-    if (!quotient) return;
-    gg_span call = gg_node_span(r->call);
-    bool wrap = !stands_alone(r->call);
-    if (wrap) gg_edits_add(out, (gg_span){call.start, call.start}, GG_STR("("));
-    gg_edits_add(out, (gg_span){call.end, call.end},
-                 gg_arena_printf(arena, " / %.*s%s", GG_STR_ARG(chosen_rows(r, arena)), wrap ? ")" : ""));
+    if (quotient) gg__divide_call(r->call, chosen_rows(r, arena), !stands_alone(r->call), arena, out);
 }
 
 void gg__edit_masked_reduction(const gg__reduction *r, gg_arena *arena, gg_edits *out) {

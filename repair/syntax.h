@@ -21,7 +21,8 @@ bool gg__covers(TSNode node, gg_span span); /* not when it is null */
 TSNode gg__strip_parentheses(TSNode node);
 /* Number of children that are no comments. */
 uint32_t gg__statement_count(TSNode block);
-TSNode gg__only_statement(TSNode block); /* null node when there are more */
+bool gg__ends_with(TSNode block, const char *const *types, size_t count); /* is its last statement one of these? */
+TSNode gg__only_statement(TSNode block);                                  /* null node when there are more */
 /* White space in front of the line's first character, and whether `offset` is that character. */
 gg_str gg__indent(const gg_tree *tree, uint32_t offset);
 bool gg__starts_line(const gg_tree *tree, uint32_t offset);

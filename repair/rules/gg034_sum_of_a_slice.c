@@ -5,23 +5,12 @@
 #include "repair/parts.h"
 
 static bool check(const gg_rule_input *in, gg_rule_match *out) {
-    gg__part part;
-    gg__named_part named;
-    bool direct = gg__part_reduction(in, false, &part);
-    if (!direct && !gg__part_named_sums(in, false, &named)) return false;
-    out->node = direct ? part.subscript : named.call;
-    return true;
+    return gg__take_part(in, false, &out->node, NULL, NULL);
 }
 
 static int edit(const gg_rule_input *in, const gg_rule_match *match, gg_arena *arena, gg_edits *out, gg_error *err) {
-    gg__part part;
-    gg__named_part named;
-    (void)match;
-    if (gg__part_reduction(in, false, &part))
-        gg__edit_part(in, &part, arena, out);
-    else if (gg__part_named_sums(in, false, &named))
-        gg__edit_named_part(in, &named, arena, out);
-    else
+    TSNode node = match->node;
+    if (!gg__take_part(in, false, &node, arena, out))
         return gg_fail(err, GG_ENOMATCH, "this is not proven to be a sum over the sliced dimension");
     return 0;
 }

@@ -5,26 +5,22 @@
  * DESIGN  A store counts as a change of the tensor also where it stores nothing, and autograd raises when what it kept was changed.  So the tensor
  * must be one that nobody can have kept. */
 #include "repair/infer.h"
+#include "repair/known_masks.h"
 #include "repair/masks.h"
 
 /* The mask that the condition asks about: `m.any()`, `torch.any(m)`, `m.sum() > 0`; null when it is another condition. */
 static TSNode mask_of(const gg_rule_input *in, TSNode condition) {
     condition = gg__strip_parentheses(condition);
-    gg_str asked = GG_STR("any");
+    const char *asked = "any";
     if (gg_node_is(condition, "comparison_operator")) {
         gg_str op = gg__text(in->tree, ts_node_child(condition, 1));
         bool positive = gg__child_count(condition) == 2 && (gg_str_is(op, ">") || gg_str_is(op, "!=")) &&
                         gg_str_is(gg__text(in->tree, gg__child(condition, 1)), "0");
         if (!positive) return (TSNode){0};
         condition = gg__child(condition, 0);
-        asked = GG_STR("sum");
+        asked = "sum";
     }
-    TSNode function = gg__field(condition, "function"), arguments = gg__field(condition, "arguments");
-    if (!gg_str_equal(gg__text(in->tree, gg__field(function, "attribute")), asked)) return (TSNode){0};
-    TSNode object = gg__field(function, "object");
-    bool torchs = gg_str_equal(gg__text(in->tree, object), gg__module_alias(in->tree, condition, "torch"));
-    if (gg__child_count(arguments) != (torchs ? 1u : 0u)) return (TSNode){0};
-    TSNode mask = gg__strip_parentheses(torchs ? gg__child(arguments, 0) : object);
+    TSNode mask = gg__asked_of(in->tree, condition, asked);
     gg__meta m = gg__infer(in, mask);
     return m.sort == GG__TENSOR && gg_str_is(m.dtype, "torch.bool") ? mask : (TSNode){0};
 }

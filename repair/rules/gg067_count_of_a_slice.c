@@ -5,23 +5,12 @@
 #include "repair/parts.h"
 
 static bool check(const gg_rule_input *in, gg_rule_match *out) {
-    gg__part part;
-    gg__named_part named;
-    bool direct = gg__part_reduction(in, true, &part);
-    if (!direct && !gg__part_named_sums(in, true, &named)) return false;
-    out->node = direct ? part.subscript : named.call;
-    return true;
+    return gg__take_part(in, true, &out->node, NULL, NULL);
 }
 
 static int edit(const gg_rule_input *in, const gg_rule_match *match, gg_arena *arena, gg_edits *out, gg_error *err) {
-    gg__part part;
-    gg__named_part named;
-    (void)match;
-    if (gg__part_reduction(in, true, &part))
-        gg__edit_part(in, &part, arena, out);
-    else if (gg__part_named_sums(in, true, &named))
-        gg__edit_named_part(in, &named, arena, out);
-    else
+    TSNode node = match->node;
+    if (!gg__take_part(in, true, &node, arena, out))
         return gg_fail(err, GG_ENOMATCH, "this is not proven to be the same in whatever order the elements are taken");
     return 0;
 }

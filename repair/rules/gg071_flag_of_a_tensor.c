@@ -132,7 +132,8 @@ static void read_tensor(const gg_rule_input *in, flag *f, gg_arena *arena) {
 }
 
 /* Can all other readers take the number as a tensor, which has no gradient then?  With `edits`, they are written. */
-static bool can_take(const gg_rule_input *in, flag *f, TSNode name, gg_arena *arena, gg_edits *edits) {
+static bool can_take(const gg_rule_input *in, flag *f, gg_arena *arena, gg_edits *edits) {
+    TSNode name = gg__field(gg__assignment(f->statement), "left");
     gg__widening widening = f->e.scalar.sort == GG__SCALAR_INT ? GG__TO_LONG : GG__TO_DOUBLE;
     bool wide = gg_str_equal(f->dtype, f->e.meta.dtype);
     if (f->e.scalar.sort == GG__SCALAR_BOOL) return false;
@@ -148,9 +149,9 @@ static bool can_take(const gg_rule_input *in, flag *f, TSNode name, gg_arena *ar
 }
 
 /* The branch, behind the edits of what else reads the number; `edits` may be NULL. */
-static bool mend_behind(const gg_rule_input *in, flag *f, TSNode name, gg_arena *arena, gg_edits *edits) {
+static bool mend_behind(const gg_rule_input *in, flag *f, gg_arena *arena, gg_edits *edits) {
     gg_edits first = {0}, all = {0};
-    bool done = can_take(in, f, name, arena, &first);
+    bool done = can_take(in, f, arena, &first);
     gg_edits_add(&first, gg_node_span(f->e.call), f->text);
     done = done && gg__then_select(&f->in, &first, f->asks[0], arena, edits ? edits : &all);
     gg_edits_clear(&first);
@@ -172,8 +173,7 @@ static bool mend_all(const gg_rule_input *in, flag *f, gg_arena *arena, gg_edits
             bool known = gg__is_harmless(f->in.tree, right) || gg__infer(&f->then.in, right).sort != GG__UNKNOWN;
             if (ts_node_is_null(assignment) || !known) return false;
         } else {
-            TSNode name = gg__field(gg__assignment(f->statement), "left");
-            if (!(f->rewrites ? mend_behind(in, f, name, arena, edits) : mend(f, ask, arena, edits, err))) return false;
+            if (!(f->rewrites ? mend_behind(in, f, arena, edits) : mend(f, ask, arena, edits, err))) return false;
             while (ask < f->ask_count && ts_node_eq(at, f->branches[ask])) ask++;
         }
         if (!gg__scalar_pass(&f->then, at)) return false;
@@ -275,7 +275,7 @@ static bool find(const gg_rule_input *in, flag *f, gg_arena *arena, gg_edits *ed
         f->branch_count > MAX_BRANCHES || ts_node_start_byte(f->branches[0]) < ts_node_start_byte(f->statement))
         return false;
     if (f->trains && (f->ask_count != 1 || !is_step(in->tree, f->branches[0]))) return false;
-    if (f->taken && !can_take(in, f, gg__field(assignment, "left"), arena, NULL)) return false;
+    if (f->taken && !can_take(in, f, arena, NULL)) return false;
     if (!gg__scalar_uses_init(&f->then, in, f->dtype, GG__AS_IS)) return false;
     f->then.arena = arena;
     return mend_all(in, f, arena, edits, err);

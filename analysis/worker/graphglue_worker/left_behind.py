@@ -48,12 +48,13 @@ def held(owner: Any) -> dict[str, bytes]:
             keep(f"self.{path}." if path else "self.", vars(module), _MODULE_OWN)
     elif owner is not None and not isinstance(owner, _CODE):
         keep("self.", getattr(owner, "__dict__", {}))
-    for name, made in [(k, v) for k, v in global_modules() if v is not owner]:
+    modules = _users_modules()
+    for name, made in [(k, v) for k, v in _torch_modules(modules) if v is not owner]:
         for path, part in made.named_modules(prefix=name):
             small = {k: t for k, t in restored.tensors_of(part).items() if t.numel() <= restored.MOST_ELEMENTS}
             keep(f"{path}.", vars(part), _MODULE_OWN)
             keep(f"{path}.", {k: t.detach() for k, t in small.items()})
-    for module in _users_modules():
+    for module in modules:
         keep("", vars(module))
         for cls in [v for v in vars(module).values() if isinstance(v, type) and v.__module__ == module.__name__]:
             keep(f"{cls.__qualname__}.", {k: v for k, v in vars(cls).items() if not hasattr(v, "__get__")})
@@ -76,9 +77,13 @@ def _users_modules() -> list[ModuleType]:
     return found
 
 
-def global_modules() -> list[tuple[str, torch.nn.Module]]:
-    """The torch modules that are globals of those, with their names."""
-    return [(k, v) for module in _users_modules() for k, v in vars(module).items() if isinstance(v, torch.nn.Module)]
+def _torch_modules(modules: list[ModuleType]) -> list[tuple[str, torch.nn.Module]]:
+    return [(k, v) for module in modules for k, v in vars(module).items() if isinstance(v, torch.nn.Module)]
+
+
+def global_modules() -> list[torch.nn.Module]:
+    """The torch modules that are globals of the workspace's Python modules."""
+    return [made for _, made in _torch_modules(_users_modules())]
 
 
 def _is_users(kind: type) -> bool:

@@ -233,7 +233,7 @@ def _build(entry: Entry, plan: Plan) -> Call | None:
         made.restore()
     call = entry.build(plan.seed)
     if made is None:  # lazy modules have their parameters by now
-        _made_once = (entry, restored.State(v for _, v in left_behind.global_modules()))
+        _made_once = (entry, restored.State(left_behind.global_modules()))
     if plan.expression is not None:
         try:
             call.args, call.kwargs = plan.expression.arguments(call.args, call.kwargs, plan.seed)
@@ -516,8 +516,10 @@ def again(entry: Entry, plans: tuple[Plan, ...] | None = None, more: tuple[Plan,
 
 def _carries_over(entry: Entry, first: Run) -> bool:
     """Is something left of a call for the next: in a module that the file made once, in a global?"""
+    if first.held != first.before:
+        return True
     try:
         one, another = (varied.owner(entry.build(GIVEN.seed).fn) for _ in range(2))
     except (Exception, SystemExit):  # noqa: BLE001 - user code; the given inputs told
         return False
-    return (one is not None and one is another) or first.held != first.before
+    return one is not None and one is another
