@@ -308,8 +308,9 @@ bool gg__read_part_store(const gg_rule_input *in, TSNode statement, gg__part_sto
 bool gg__part_stored(const gg_rule_input *in, gg__part_store *out) {
     TSNode statement = gg__statement(gg_node_at(in->tree, in->span)), assignment = gg__child(statement, 0);
     *out = (gg__part_store){0};
-    return gg_str_is(in->site->id, "GB0124") && in->site->first &&
-           gg__covers(gg__field(assignment, "left"), in->span) && gg__read_part_store(in, statement, out);
+    if (!gg_str_is(in->site->id, "GB0124") || !in->site->first || !gg__covers(assignment, in->span)) return false;
+    return gg__read_part_store(in, statement, out) &&
+           (out->copies || gg__covers(gg__field(assignment, "left"), in->span));
 }
 
 /* The subscript with all of the dimension. */

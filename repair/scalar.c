@@ -91,6 +91,16 @@ static bool truncates(const gg_rule_input *in, gg__extraction *e) {
     return e->scalar.magnitude <= exact;
 }
 
+/* `torch.rand(1)`, which is drawn as often as before.  Of whichever dtype is the default: a double holds it. */
+static gg__meta drawn(const gg_rule_input *in, TSNode value, gg__extraction *out) {
+    gg__meta m = gg__infer_drawn(in, value);
+    if (m.sort != GG__TENSOR || m.vague != GG__DEFAULT || !gg__is_floating(m.dtype)) return m;
+    out->any_float = true;
+    out->widening = GG__TO_DOUBLE;
+    m.vague = GG__CERTAIN;
+    return m;
+}
+
 static bool match(const gg_rule_input *in, TSNode call, bool loose, bool single, gg__extraction *out) {
     TSNode function = gg__field(call, "function"), arguments = gg__field(call, "arguments");
     uint32_t count = gg__child_count(arguments);
@@ -104,9 +114,12 @@ static bool match(const gg_rule_input *in, TSNode call, bool loose, bool single,
     if (!item && !converted) return false;
     out->value = item ? gg__field(function, "object") : gg__child(arguments, 0);
     out->meta = loose ? gg__infer_loosely(in, out->value) : gg__infer(in, out->value);
+    if (single && out->meta.sort == GG__UNKNOWN) out->meta = drawn(in, out->value, out);
     out->single = single && out->meta.sort == GG__TENSOR && out->meta.rank > 0 && gg__elements(out->meta) == 1;
     if (out->meta.sort != GG__TENSOR || (out->meta.rank != 0 && !out->single) || out->meta.vague) return false;
-    out->scalar = gg__scalar_of(in, out->meta, out->value);
+    gg__meta held = out->meta;
+    if (out->any_float) held.dtype = GG_STR("torch.float64");
+    out->scalar = gg__scalar_of(in, held, out->value);
     gg__sort sort = out->scalar.sort;
     if (sort == GG__UNKNOWN) return false;
     if (item) return true;

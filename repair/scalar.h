@@ -71,6 +71,7 @@ typedef struct gg__extraction {
     gg__scalar scalar;
     gg__widening widening; /* what float() of an integer needs */
     bool single;           /* E has dimensions, and one element */
+    bool any_float;        /* E is drawn, of the default dtype, whatever that is by then */
     bool truth;            /* bool() of what is no bool */
     bool truncates;        /* int() of a floating one that is proven to be finite */
     int32_t lists;         /* E.tolist(): lists of such numbers, as deep as E has dimensions; 0: it is none */

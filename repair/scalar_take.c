@@ -66,7 +66,10 @@ static bool take(const gg_rule_input *in, gg__leeway leeway, TSNode *out_node, g
     if (in->site->first == NULL) return false;
     if (!find(in, &e)) return refuse(in, &e);
     if (gg__has_comment(in->tree, gg_node_span(e.call))) return gg__hinder(in, e.call, "has a comment inside");
-    gg_str dtype = e.truth ? GG_STR("torch.bool") : e.truncates ? GG_STR("torch.int64") : e.meta.dtype;
+    gg_str dtype = e.truth       ? GG_STR("torch.bool")
+                   : e.truncates ? GG_STR("torch.int64")
+                   : e.any_float ? GG_STR("torch.float64")
+                                 : e.meta.dtype;
     if (!gg__scalar_uses_init(&asked, in, dtype, e.widening)) return false;
     asked.approximate = leeway == GG__NEARLY;
     asked.indexes = leeway == GG__AS_INDEX;

@@ -61,9 +61,25 @@ static bool compares(const flag_search *search, TSNode comparison, TSNode node) 
     return gg__child_count(comparison) >= 2;
 }
 
+/* `math.isnan(s)`, of a floating number: the call; null where it is none. */
+static TSNode asked_by_math(const flag_search *search, TSNode node) {
+    static const char *const names[] = {"math.isnan", "math.isinf", "math.isfinite"};
+    TSNode call = gg__parent(gg__parent(node));
+    if (!gg_node_is(call, "call") || gg__child_count(gg__field(call, "arguments")) != 1 ||
+        !gg_str_is(search->f->dtype, "torch.float64"))
+        return (TSNode){0};
+    for (size_t i = 0; i < GG_COUNT(names); i++)
+        if (gg__refers_to(search->tree, gg__field(call, "function"), names[i])) return call;
+    return (TSNode){0};
+}
+
 /* Is it only compared, or asked for its truth, and by what?  Counted with, True + True is 2, and a tensor's is True. */
 static bool is_asked(const flag_search *search, TSNode node) {
-    TSNode parent = gg__parent(node);
+    TSNode parent = gg__parent(node), call = asked_by_math(search, node);
+    if (!ts_node_is_null(call)) {
+        node = call;
+        parent = gg__parent(node);
+    }
     if (gg_node_is(parent, "comparison_operator")) {
         if (!compares(search, parent, node)) return false;
         node = parent;

@@ -105,3 +105,22 @@ class Net(nn.Module):
 def call() -> tuple[nn.Module, tuple[Any, ...]]:
     """A model and its arguments, small, made anew."""
     return Net(Config()).eval(), (torch.arange(8).reshape(1, 8), torch.ones(1, 8))
+
+
+class Small(nn.Module):
+    """What nearly every model has: a layer, and an operation on its result."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(2, 2)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = self.layer(x)
+        if x.abs().amax() > 1e9:
+            x = x / 2
+        return x * 2
+
+
+def first_call() -> tuple[nn.Module, tuple[Any, ...]]:
+    """As `call`, of a module that takes a fraction of the time."""
+    return Small().eval(), (torch.ones(2, 2),)

@@ -1,4 +1,4 @@
-"""What the zygote does before its first job: import torch, run Dynamo once, look for CUDA devices."""
+"""What the zygote does before its first job: import torch, run Dynamo once, look for CUDA devices; and, when there is time, the rehearsal."""
 
 import contextlib
 import gc
@@ -7,7 +7,7 @@ import logging
 import os
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from graphglue_worker import advice, memory
@@ -29,10 +29,11 @@ _SWITCHES = (
 
 
 def ready() -> dict[str, Any]:
-    """The `ready` frame: import torch and warm Dynamo; when that fails, say why and how to mend it."""
+    """The `ready` frame: import torch and run Dynamo on a small module; when that fails, say why and how to mend it."""
     frame: dict[str, Any] = {"op": "ready", "torch": None, "torch_error": None, "registry": None, "cuda": None}
     for name in _SWITCHES:
         os.environ.pop(name, None)
+    gc.disable()  # of what is imported nothing is garbage, and to look through it again and again takes a fifth of the time
     try:
         import torch
         import torch._dynamo
@@ -42,12 +43,12 @@ def ready() -> dict[str, Any]:
             importlib.import_module(f"graphglue_worker.{name}")
         with contextlib.suppress(ImportError):
             importlib.import_module(_SYMBOLIC)
-        from graphglue_worker import devices, records
+        from graphglue_worker import devices, records, rehearsal
 
         frame["registry"] = records.registry_path()
         query = devices.Query()
         try:
-            warm_up()
+            _compile_quietly(rehearsal.first_call)
         finally:
             frame["cuda"] = query.answer()
         frame["torch"] = str(torch.__version__).split("+")[0]
@@ -63,10 +64,23 @@ def ready() -> dict[str, Any]:
             f"TorchDynamo could not start in {sys.executable}: {type(e).__name__}: {e}. "
             f"torch 2.8 to 2.13 are known to work:  {advice.install_command('--upgrade torch')}"
         )
+    _settle()
+    gc.enable()
+    return frame
+
+
+def _settle() -> None:
+    """What is here stays: forks neither look through it nor write beside it."""
     gc.collect()
     memory.fill_holes()
     gc.freeze()
-    return frame
+
+
+def rehearse() -> None:
+    """Once `ready` has given no error: Dynamo over what models are made of.  It takes a second or two; whatever happens, jobs can be done."""
+    with contextlib.suppress(Exception):
+        warm_up()
+    _settle()
 
 
 def read_registry(path: str | None) -> str | None:
@@ -108,18 +122,25 @@ def hear_notices() -> None:
 
 def warm_up() -> None:
     """Run Dynamo once over what models are made of, so that a child finds its caches and imports ready."""
+    from graphglue_worker import rehearsal
+
+    _compile_quietly(rehearsal.call)
+    hear_notices()
+
+
+def _compile_quietly(made: Callable[[], tuple[Any, tuple[Any, ...]]]) -> None:
+    """Capture what `made` gives: a callable and its arguments."""
     import torch
 
-    from graphglue_worker import capture, inputs, rehearsal, snapshot
+    from graphglue_worker import capture, inputs, snapshot
 
     logging.disable(logging.WARNING)  # Dynamo warns about the rehearsal's own breaks
     try:
         with torch.no_grad(), _driver_left_alone():
             inputs.seed_all(0)
-            fn, args = rehearsal.call()
+            fn, args = made()
             inputs.source_of(type(fn))
             snapshot.take(capture.run_callable(fn, args, {})[0])
-        hear_notices()
     finally:
         logging.disable(logging.NOTSET)
     sys.path_importer_cache.clear()  # a job would mark each of hundreds as out of date

@@ -26,6 +26,7 @@ __all__ = ["describe_end", "serve"]
 
 _FILES_WITH_PLANS = 256
 _QUIET_S = 0.05  # without a request, before a process is made to stand by: between jobs in a row there is none
+_UNREHEARSED = 3  # jobs in a row that cost about as much more without the rehearsal as the rehearsal does
 _STANDBY_S = 900.0  # it is let go after that
 _RECV_TIMEOUT_MS = 30_000  # between the first and the last byte of a frame
 
@@ -58,6 +59,8 @@ class Zygote:
         self.pages: list[tuple[int, int]] = []  # what a capture writes to
         self.torch_error: str | None = None
         self.cuda = False
+        self.started = 0  # jobs
+        self.rehearsed = False
         self.apart = 0
         self.offer = sandbox.Offer()
         self.scratch = ""  # where a confined job writes; only while it runs: this process may be killed between jobs
@@ -89,7 +92,7 @@ class Zygote:
         if self.out != self.fd:  # the other side may be on another machine
             frame["registry_text"] = warmup.read_registry(frame["registry"])
         self.send(frame)
-        self.idle = memory.join_pages()
+        self.idle = self.when_idle()
         try:
             while True:
                 self.start_next()
@@ -102,6 +105,17 @@ class Zygote:
             if self.written:
                 self.written.end()
             self.drop_scratch()
+
+    def when_idle(self) -> Iterator[None]:
+        self.rehearse()
+        yield
+        yield from memory.join_pages()
+
+    def rehearse(self) -> None:
+        """Once, for jobs to come: when nothing has been asked for a moment, or when they are many."""
+        if not self.rehearsed and self.torch_error is None:
+            warmup.rehearse()
+        self.rehearsed = True
 
     def make_scratch(self) -> None:
         self.scratch = tempfile.mkdtemp(prefix="graphglue-")
@@ -121,6 +135,9 @@ class Zygote:
             if confined and self.offer.missing:
                 self.answer(request, "error", f"model-written code is not run: {self.offer.missing}")
                 continue
+            if self.started == _UNREHEARSED:
+                self.rehearse()
+            self.started += 1
             try:
                 self.child = self.fork(request, confined)
             except OSError as e:
@@ -175,7 +192,8 @@ class Zygote:
         """Wait for one thing to happen.  False at the end of the connection."""
         child = self.child
         fds = [self.fd, *(child.descriptors() if child else ())]
-        if not child and self.idle and not select.select(fds, [], [], 0)[0]:
+        pause = 0 if self.rehearsed else _QUIET_S
+        if not child and self.idle and not select.select(fds, [], [], pause)[0]:
             if next(self.idle, self) is self:
                 self.idle = None
                 self.wants_standby = self.torch_error is None
