@@ -6,15 +6,21 @@
 #include "repair/masks.h"
 #include "repair/select.h"
 
-/* `n`, `lengths[i]`: may be written twice */
-static bool is_short(TSNode node) {
-    return gg_node_is(node, "identifier") ||
-           (gg_node_is(node, "subscript") && gg__child_count(node) == 2 &&
-            gg_node_is(gg__child(node, 0), "identifier") &&
-            (gg_node_is(gg__child(node, 1), "identifier") || gg_node_is(gg__child(node, 1), "integer")));
+static bool is_place(TSNode node) {
+    return gg_node_is(node, "identifier") || gg_node_is(node, "integer");
 }
 
-static bool is_bound(const gg_rule_input *in, TSNode node, gg__part *out) {
+/* `n`, `lengths[i]`, `lengths[i - 1]`: may be written twice */
+static bool is_short(TSNode node) {
+    if (gg_node_is(node, "identifier")) return true;
+    if (!gg_node_is(node, "subscript") || gg__child_count(node) != 2 || !gg_node_is(gg__child(node, 0), "identifier"))
+        return false;
+    TSNode index = gg__child(node, 1);
+    return is_place(index) || (gg_node_is(index, "binary_operator") && is_place(gg__field(index, "left")) &&
+                               is_place(gg__field(index, "right")));
+}
+
+bool gg__part_bound(const gg_rule_input *in, TSNode node, gg__part *out) {
     gg__extraction e;
     out->n = node;
     if (out->named.len) return gg_node_is(node, "identifier") && gg_str_equal(gg__text(in->tree, node), out->named);
@@ -34,14 +40,13 @@ static bool is_bound(const gg_rule_input *in, TSNode node, gg__part *out) {
 
 /* `:n` or `n:`, in place of `s->dim`. */
 static bool read_slice(const gg_rule_input *in, TSNode index, gg__part *s) {
-    if (gg__child_count(index) != 1 || ts_node_child_count(index) != 2 || !is_bound(in, gg__child(index, 0), s))
+    if (gg__child_count(index) != 1 || ts_node_child_count(index) != 2 || !gg__part_bound(in, gg__child(index, 0), s))
         return false;
     s->lower = ts_node_eq(ts_node_child(index, 0), gg__child(index, 0));
     return true;
 }
 
-/* Does the index make a view, whatever it is: a number of Python's, a slice between such numbers? */
-static bool is_plain_index(const gg_rule_input *in, TSNode index) {
+bool gg__is_plain_index(const gg_rule_input *in, TSNode index) {
     if (!gg_node_is(index, "slice"))
         return gg__infer(in, index).sort == GG__SCALAR_INT || gg__is_counter(in->tree, index);
     for (uint32_t i = 0; i < gg__child_count(index); i++)
@@ -63,7 +68,7 @@ static bool read_indices(const gg_rule_input *in, gg__part *s) {
             from_end = true;
             continue;
         }
-        if (!gg_node_is(index, "slice") && (int32_t)i == s->first + 1 && is_plain_index(in, index)) {
+        if (!gg_node_is(index, "slice") && (int32_t)i == s->first + 1 && gg__is_plain_index(in, index)) {
             s->first++;
             continue;
         }
@@ -143,8 +148,7 @@ static gg_str along(int32_t behind, gg_arena *arena) {
     return shape.len ? gg_arena_printf(arena, "[:%.*s]", GG_STR_ARG(shape)) : shape;
 }
 
-/* Which places of the dimension, `behind` others in front of the last, are inside the part. */
-static gg_str mask_text(const gg_rule_input *in, const gg__part *s, int32_t behind, gg_str torch, gg_arena *arena) {
+gg_str gg__part_mask(const gg_rule_input *in, const gg__part *s, int32_t behind, gg_str torch, gg_arena *arena) {
     gg_str x = gg__text(in->tree, s->x), n = gg__text(in->tree, gg__strip_parentheses(s->n));
     /* a negative bound counts from the end */
     gg_str bound = s->natural
@@ -176,7 +180,7 @@ static gg_str named_mask(const gg_rule_input *in, const gg__part *s, gg_str torc
         return GG_STR_NULL;
     gg_edits_add(edits, (gg_span){start, start},
                  gg_arena_printf(arena, "%.*s = %.*s%.*s%.*s", GG_STR_ARG(name),
-                                 GG_STR_ARG(mask_text(in, s, 0, torch, arena)), GG_STR_ARG(gg__newline(in->tree)),
+                                 GG_STR_ARG(gg__part_mask(in, s, 0, torch, arena)), GG_STR_ARG(gg__newline(in->tree)),
                                  GG_STR_ARG(gg__indent(in->tree, start))));
     return name;
 }
@@ -195,9 +199,9 @@ void gg__edit_part(const gg_rule_input *in, const gg__part *s, gg_arena *arena, 
     gg_str torch = gg__require_module(in->tree, s->subscript, "torch", arena, edits);
     int32_t behind = s->rank - 1 - s->dim;
     gg_str name = s->mean ? named_mask(in, s, torch, arena, edits) : GG_STR_NULL;
-    gg_str mask = mask_text(in, s, behind, torch, arena), once = name;
+    gg_str mask = gg__part_mask(in, s, behind, torch, arena), once = name;
     if (name.len) mask = gg_arena_printf(arena, "%.*s%.*s", GG_STR_ARG(name), GG_STR_ARG(along(behind, arena)));
-    if (!name.len) once = gg_arena_printf(arena, "(%.*s)", GG_STR_ARG(mask_text(in, s, 0, torch, arena)));
+    if (!name.len) once = gg_arena_printf(arena, "(%.*s)", GG_STR_ARG(gg__part_mask(in, s, 0, torch, arena)));
     gg_str view = front(in, s->x, s->subscript, (uint32_t)s->first, (TSNode){0}, arena);
     gg_edits_add(edits, gg_node_span(s->subscript),
                  gg_arena_printf(arena, "%.*s.where(%.*s, %.*s, %s)", GG_STR_ARG(torch), GG_STR_ARG(mask),
@@ -220,7 +224,7 @@ static bool read_store(const gg_rule_input *in, gg__part_store *s) {
         TSNode index = gg__child(part->subscript, i);
         if (gg_node_is(index, "ellipsis") && i == 1 && count > 2) {
             from_end = true;
-        } else if (is_plain_index(in, index)) {
+        } else if (gg__is_plain_index(in, index)) {
             numbers += found && !gg_node_is(index, "slice");
         } else {
             if (found || !gg_node_is(index, "slice") || !read_slice(in, index, part)) return false;
@@ -323,7 +327,7 @@ static void edit_copy(const gg_rule_input *in, const gg__part_store *s, gg_str t
     gg_str x = whole(in, s, s->part.x, arena), y = whole(in, s, gg__field(s->value, "value"), arena);
     gg_edits_add(edits, gg_node_span(s->assignment),
                  gg_arena_printf(arena, "%.*s = %.*s.where(%.*s, %.*s, %.*s)", GG_STR_ARG(x), GG_STR_ARG(torch),
-                                 GG_STR_ARG(mask_text(in, &s->part, s->behind, torch, arena)), GG_STR_ARG(y),
+                                 GG_STR_ARG(gg__part_mask(in, &s->part, s->behind, torch, arena)), GG_STR_ARG(y),
                                  GG_STR_ARG(x)));
 }
 
@@ -342,6 +346,6 @@ void gg__edit_part_store(const gg_rule_input *in, const gg__part_store *s, gg_ar
     gg_str view = front(in, s->part.x, s->part.subscript, last, s->index, arena);
     gg_edits_add(edits, gg_node_span(s->assignment),
                  gg_arena_printf(arena, "%.*s.masked_fill_(%.*s, %.*s)", GG_STR_ARG(view),
-                                 GG_STR_ARG(mask_text(in, &s->part, s->behind, torch, arena)),
+                                 GG_STR_ARG(gg__part_mask(in, &s->part, s->behind, torch, arena)),
                                  GG_STR_ARG(gg__text(in->tree, s->value))));
 }

@@ -56,7 +56,34 @@ void gg__edit_named_part(const gg_rule_input *in, const gg__named_part *named, g
 /* The store that the statement is; `out->part` says what is known of its bound before. */
 bool gg__read_part_store(const gg_rule_input *in, TSNode statement, gg__part_store *out);
 
+/* Of parts.c, for windows.c.  Is it a bound that is known, a 0-d tensor or the number taken out of it?  Then what is known of it goes into `out`. */
+bool gg__part_bound(const gg_rule_input *in, TSNode node, gg__part *out);
+/* Does the index make a view, whatever it is: a number of Python's, a slice between such numbers? */
+bool gg__is_plain_index(const gg_rule_input *in, TSNode index);
+/* Which places of x's dimension, `behind` others in front of the last, are on the bound's side. */
+gg_str gg__part_mask(const gg_rule_input *in, const gg__part *s, int32_t behind, gg_str torch, gg_arena *arena);
+
+enum { GG__MAX_WINDOWS = 4 };
+
+typedef struct gg__window { /* `a:b` */
+    TSNode index;
+    gg__part low, high;
+    bool has_low, has_high;
+    int32_t dim, behind; /* of x; dimensions of the view behind it */
+    int32_t numbers;     /* among the indices behind it */
+} gg__window;
+
+typedef struct gg__window_store { /* `x[..., a:b, a:b] = 0` */
+    TSNode assignment, subscript, x, value;
+    gg__window windows[GG__MAX_WINDOWS];
+    uint32_t count;
+} gg__window_store;
+
 /* Is the statement at the site such a store, of a number, into a tensor that masked_fill_ takes? */
+bool gg__window_stored(const gg_rule_input *in, gg__window_store *out);
+void gg__edit_window_store(const gg_rule_input *in, const gg__window_store *store, gg_arena *arena, gg_edits *edits);
+
+/* … with one bound? */
 bool gg__part_stored(const gg_rule_input *in, gg__part_store *out);
 void gg__edit_part_store(const gg_rule_input *in, const gg__part_store *store, gg_arena *arena, gg_edits *edits);
 
