@@ -371,3 +371,13 @@ PRELUDE = TABLE.pop("_prelude")
 def test_measured_constructs(worker: Worker, workspace: Path, name: str) -> None:
     job = constructs.capture(worker, str(workspace), PRELUDE, name, TABLE[name])
     assert constructs.differences(TABLE[name], job) == []
+
+
+def test_the_first_job_hears_nothing_that_torch_says_once_per_process(workspace: Path, write: Write) -> None:
+    worker = Worker([str(workspace)]).start()
+    body = (
+        "def f(x):\n    print('told')\n    return torch.sparse_coo_tensor([[0], [1]], [1.0], (4, 4)).to_dense() + x\n"
+    )
+    job = worker.capture(write(HEAD + body + INPUTS.format(callee="f", args="torch.ones(4, 4)")))
+    assert "told" in job.done["output"] and "Sparse invariant checks" not in job.done["output"]
+    assert worker.close() == 0

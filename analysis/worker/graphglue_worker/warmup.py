@@ -49,6 +49,7 @@ def ready() -> dict[str, Any]:
         query = devices.Query()
         try:
             _compile_quietly(rehearsal.first_call)
+            hear_notices()
         finally:
             frame["cuda"] = query.answer()
         frame["torch"] = str(torch.__version__).split("+")[0]
@@ -125,7 +126,6 @@ def warm_up() -> None:
     from graphglue_worker import rehearsal
 
     _compile_quietly(rehearsal.call)
-    hear_notices()
 
 
 def _compile_quietly(made: Callable[[], tuple[Any, tuple[Any, ...]]]) -> None:
