@@ -92,9 +92,7 @@ bool gg__take_size(const gg_rule_input *in, const gg__sized *s, bool *to_double,
     gg__scalar scalar = {.sort = GG__SCALAR_INT, .magnitude = GG__MOST_ELEMENTS, .natural = true};
     if (s->columns > 1) scalar.magnitude *= s->columns;
     gg__replacement r = {.node = s->asked, .scalar = scalar, .dtype = GG_STR("torch.int64")};
-    gg_arena *own = arena ? NULL : gg_arena_new(); /* the texts of edits that nobody asked for */
-    bool taken = gg__scalar_replace(in, &r, arena ? arena : own, edits);
-    gg_arena_free(own);
+    bool taken = gg__scalar_replace(in, &r, arena, edits);
     if (to_double) *to_double = r.widening == GG__TO_DOUBLE;
     return taken;
 }

@@ -16,14 +16,14 @@ static bool find(const gg_rule_input *in, gg__named_part *out) {
             !gg_node_is(gg__parent(parent), "expression_statement"))
             return false;
         out->name = gg__field(parent, "left");
-        out->part.bound = e.meta;
+        out->bound.meta = e.meta;
     } else {
         if (!gg_str_is(gg__text(tree, gg__field(function, "attribute")), "tolist") ||
             gg__child_count(gg__field(call, "arguments")))
             return false;
         out->lists = true;
         out->value = gg__field(function, "object");
-        out->part.bound = gg__infer_loosely(in, out->value);
+        out->bound.meta = gg__infer_loosely(in, out->value);
         TSNode outer = gg__parent(parent), target = gg__field(parent, "left");
         if (gg_node_is(parent, "argument_list") && gg__child_count(parent) == 1 &&
             gg__names_builtin(tree, gg__field(outer, "function"), "enumerate")) {
@@ -33,15 +33,15 @@ static bool find(const gg_rule_input *in, gg__named_part *out) {
             parent = gg__parent(outer);
         }
         bool loop = gg_node_is(parent, "for_statement") && ts_node_eq(out->statement, parent);
-        if ((!loop && !gg_node_is(parent, "for_in_clause")) || out->part.bound.rank != 1 ||
+        if ((!loop && !gg_node_is(parent, "for_in_clause")) || out->bound.meta.rank != 1 ||
             gg_str_starts_with(gg__text(tree, parent), GG_STR("async")))
             return false;
         out->name = target;
-        out->part.bound.rank = 0;
+        out->bound.meta.rank = 0;
     }
-    gg__meta m = out->part.bound;
+    gg__meta m = out->bound.meta;
     bool wide = gg_str_is(m.dtype, "torch.int64") || gg_str_is(m.dtype, "torch.int32");
-    out->part.named = gg__text(tree, out->name);
+    out->bound.named = gg__text(tree, out->name);
     return gg_node_is(out->name, "identifier") && m.sort == GG__TENSOR && m.rank == 0 && !m.vague && wide;
 }
 
@@ -58,8 +58,7 @@ static gg__part_store *store_at(const uses *u, TSNode statement) {
         if (ts_node_eq(n->stores[i].assignment, gg__child(statement, 0))) return &n->stores[i];
     if (n->count == GG__MAX_STORES) return NULL;
     gg__part_store *s = &n->stores[n->count];
-    *s = (gg__part_store){.part = n->part};
-    if (!gg__read_part_store(u->in, statement, s)) return NULL;
+    if (!gg__read_part_store(u->in, statement, &n->bound, s)) return NULL;
     n->count++;
     return s;
 }
@@ -69,7 +68,7 @@ static bool is_summed(const uses *u, TSNode subscript) {
     gg__named_part *n = u->named;
     if (n->sum_count == GG__MAX_SUMS) return false;
     gg__part *s = &n->sums[n->sum_count];
-    *s = n->part;
+    *s = (gg__part){.bound = n->bound};
     if (!gg__read_part_reduction(u->in, subscript, u->exact, s) || !gg_node_is(s->x, "identifier") ||
         !gg__stays_from(u->in->tree, u->function, gg__text(u->in->tree, s->x), ts_node_start_byte(n->statement)))
         return false;
@@ -85,23 +84,23 @@ static bool is_bound_of_a_store(TSNode node, void *data) {
     if (!gg_node_is(node, "identifier") || ts_node_eq(node, u->named->name) || gg__is_member_name(node)) return true;
     gg_str text = gg__text(tree, node);
     if (gg__is_one_of(text, all, GG_COUNT(all))) return false;
-    if (!gg_str_equal(text, u->named->part.named)) return true;
+    if (!gg_str_equal(text, u->named->bound.named)) return true;
     TSNode slice = gg__parent(node), subscript = gg__parent(slice), statement = gg__statement(node);
     if (gg__is_binding(node) || !gg_node_is(slice, "slice") || !ts_node_eq(gg__function(node), u->function))
         return false;
     if (u->sums) return is_summed(u, subscript);
     const gg__part_store *s = store_at(u, statement);
-    if (s == NULL || !gg_node_is(s->part.x, "identifier")) return false;
-    bool stays = gg__stays_from(tree, u->function, gg__text(tree, s->part.x),
+    if (s == NULL || !gg_node_is(s->x, "identifier")) return false;
+    bool stays = gg__stays_from(tree, u->function, gg__text(tree, s->x),
                                 ts_node_start_byte(u->named->statement)); /* the facts are of what it holds now */
-    return stays && (ts_node_eq(subscript, s->part.subscript) || (s->copies && ts_node_eq(subscript, s->value)));
+    return stays && (ts_node_eq(subscript, s->subscript) || (s->copies && ts_node_eq(subscript, s->value)));
 }
 
 static bool read_named(const gg_rule_input *in, bool sums, bool exact, gg__named_part *out) {
     static const char *const ids[] = {"GB0124", "GB0033"};
     if (!gg__has_id(in, ids, GG_COUNT(ids)) || in->site->first == NULL || !find(in, out)) return false;
     uses u = {in, out, gg__function(out->call), sums, exact};
-    if (!out->lists) out->part.natural = gg__scalar_of(in, out->part.bound, out->value).natural;
+    if (!out->lists) out->bound.natural = gg__scalar_of(in, out->bound.meta, out->value).natural;
     return gg_node_is(u.function, "function_definition") && !gg__has_comment(in->tree, gg_node_span(out->call)) &&
            gg__visit(u.function, is_bound_of_a_store, &u);
 }
@@ -116,7 +115,7 @@ void gg__edit_named_part(const gg_rule_input *in, const gg__named_part *named, g
     bool simple = gg_node_is(value, "identifier") || gg_node_is(value, "subscript") || gg_node_is(value, "attribute") ||
                   gg_node_is(value, "call");
     /* what is changed in place later is not what the number was */
-    bool held = !gg__infer_loosely(in, value).fresh && gg__alias_shows(in, named->statement, value, named->part.named);
+    bool held = !gg__infer_loosely(in, value).fresh && gg__alias_shows(in, named->statement, value, named->bound.named);
     if (!simple && (held || named->lists)) text = gg_arena_printf(arena, "(%.*s)", GG_STR_ARG(text));
     gg_edits_add(
         edits, gg_node_span(named->call),

@@ -6,33 +6,69 @@
 
 #include "repair/scalar.h"
 
+typedef struct gg__part_bound {
+    TSNode n;      /* the 0-d tensor */
+    bool natural;  /* it is not below zero */
+    gg_str named;  /* the name that will hold it, which is a number so far; empty: none does */
+    gg__meta meta; /* what it is, or will be */
+} gg__part_bound;
+
 typedef struct gg__part {
     TSNode call, subscript, x; /* `x[:, :n].sum()`, `x[:, :n]`, `x` */
-    TSNode n;                  /* the 0-d tensor */
+    gg__part_bound bound;
+    bool lower; /* `n:`, not `:n` */
     int32_t dim, rank;
     int32_t first;       /* how many numbers in front, `x[i, :n]`, which leave dimensions out */
     bool mean;           /* a mean: the sum, divided by how many there are */
     bool alone;          /* the only one of its edit */
-    bool natural;        /* n is not below zero */
-    bool lower;          /* `n:`, not `:n` */
     const char *nothing; /* what an element outside counts as: "0", "True" */
-    gg_str named;        /* the name that will hold n, which is a number so far; empty: none does */
-    gg__meta bound;      /* … and what it will be */
 } gg__part;
 
 /* Is such a reduction at the site, proven by the facts?  `exact`: one whose result does not depend on the order of the elements; else a sum of
  * floating numbers. */
 bool gg__part_reduction(const gg_rule_input *in, bool exact, gg__part *out);
-/* … of the subscript, whose bound may be a name (`out->named`). */
+/* … of the subscript, whose bound may be a name (`out->bound.named`). */
 bool gg__read_part_reduction(const gg_rule_input *in, TSNode subscript, bool exact, gg__part *out);
 /* The elements outside replaced by nothing.  Texts go into the arena. */
 void gg__edit_part(const gg_rule_input *in, const gg__part *part, gg_arena *arena, gg_edits *edits);
 
-typedef struct gg__part_store { /* `x[i, :n] = 0` */
-    gg__part part;
-    TSNode assignment, index, value; /* index: `:n` */
-    int32_t behind;                  /* dimensions of the view that is filled, behind the part's */
-    bool copies;                     /* value: `y[i, :n]`, of a tensor that x is like */
+/* ---- windows.c ---------------------------------------------------------------------------------------------------------- */
+
+enum { GG__MAX_WINDOWS = 4 };
+
+/* `a:b`, `a:`, `:b`: the places from a on that are below b, once what is negative counts from the end; beyond the dimension there are none. */
+typedef struct gg__window {
+    TSNode index;
+    gg__part_bound low, high;
+    bool has_low, has_high;
+    int32_t dim, behind; /* of x; dimensions of the view behind it */
+} gg__window;
+
+typedef struct gg__windows {
+    gg__window items[GG__MAX_WINDOWS];
+    uint32_t count;
+} gg__windows;
+
+/* The indices with tensors as bounds; the others must make views, whatever they are.  `known`: of a bound that has a name. */
+bool gg__read_windows(const gg_rule_input *in, TSNode subscript, int32_t rank, const gg__part_bound *known,
+                      gg__windows *out);
+bool gg__is_colon(TSNode index);                  /* `:`, all of a dimension */
+bool gg__has_one_end(const gg__windows *windows); /* `n:` or `:n`, and nothing else */
+/* Which places of x are in all of them. */
+gg_str gg__window_mask(const gg_rule_input *in, TSNode x, const gg__windows *windows, gg_str torch, gg_arena *arena);
+/* x with the subscript's first indices, of which the windows (NULL: none) are all of their dimensions. */
+gg_str gg__window_view(const gg_rule_input *in, TSNode x, TSNode subscript, uint32_t count, const gg__windows *windows,
+                       gg_arena *arena);
+/* Of parts.c: which places of x's dimension, `behind` others in front of the last, are on the bound's side. */
+gg_str gg__part_mask(const gg_rule_input *in, TSNode x, int32_t dim, const gg__part_bound *bound, bool lower,
+                     int32_t behind, gg_str torch, gg_arena *arena);
+
+/* ---- part_stores.c ------------------------------------------------------------------------------------------------------ */
+
+typedef struct gg__part_store { /* `x[i, :n] = 0`, `x[..., a:b, a:b] = 0` */
+    TSNode assignment, subscript, x, value;
+    gg__windows windows;
+    bool copies; /* value: `y[i, :n]`, of a tensor that x is like */
 } gg__part_store;
 
 enum { GG__MAX_STORES = 8, GG__MAX_SUMS = 4 };
@@ -41,7 +77,7 @@ typedef struct
     gg__named_part { /* `n = l[i].item()`, `for n in l.tolist():`, and stores into what n bounds: nothing else reads it */
     TSNode call, value, name, statement; /* `l[i].item()`, `l[i]`, `n`, what binds it */
     bool lists;
-    gg__part part; /* what is known of n */
+    gg__part_bound bound; /* what is known of n */
     gg__part_store stores[GG__MAX_STORES];
     uint32_t count;
     gg__part sums[GG__MAX_SUMS]; /* … or reductions of it */
@@ -53,37 +89,10 @@ bool gg__part_named(const gg_rule_input *in, gg__named_part *out);
 /* Takes either: a reduction at the site, or a name that only such reductions read.  With `edits`, adds them (texts in `arena`); both may be NULL. */
 bool gg__take_part(const gg_rule_input *in, bool exact, TSNode *out_node, gg_arena *arena, gg_edits *edits);
 void gg__edit_named_part(const gg_rule_input *in, const gg__named_part *named, gg_arena *arena, gg_edits *edits);
-/* The store that the statement is; `out->part` says what is known of its bound before. */
-bool gg__read_part_store(const gg_rule_input *in, TSNode statement, gg__part_store *out);
-
-/* Of parts.c, for windows.c.  Is it a bound that is known, a 0-d tensor or the number taken out of it?  Then what is known of it goes into `out`. */
-bool gg__part_bound(const gg_rule_input *in, TSNode node, gg__part *out);
-/* Does the index make a view, whatever it is: a number of Python's, a slice between such numbers? */
-bool gg__is_plain_index(const gg_rule_input *in, TSNode index);
-/* Which places of x's dimension, `behind` others in front of the last, are on the bound's side. */
-gg_str gg__part_mask(const gg_rule_input *in, const gg__part *s, int32_t behind, gg_str torch, gg_arena *arena);
-
-enum { GG__MAX_WINDOWS = 4 };
-
-typedef struct gg__window { /* `a:b` */
-    TSNode index;
-    gg__part low, high;
-    bool has_low, has_high;
-    int32_t dim, behind; /* of x; dimensions of the view behind it */
-    int32_t numbers;     /* among the indices behind it */
-} gg__window;
-
-typedef struct gg__window_store { /* `x[..., a:b, a:b] = 0` */
-    TSNode assignment, subscript, x, value;
-    gg__window windows[GG__MAX_WINDOWS];
-    uint32_t count;
-} gg__window_store;
+/* The store that the statement is; `known`: of a bound that has a name. */
+bool gg__read_part_store(const gg_rule_input *in, TSNode statement, const gg__part_bound *known, gg__part_store *out);
 
 /* Is the statement at the site such a store, of a number, into a tensor that masked_fill_ takes? */
-bool gg__window_stored(const gg_rule_input *in, gg__window_store *out);
-void gg__edit_window_store(const gg_rule_input *in, const gg__window_store *store, gg_arena *arena, gg_edits *edits);
-
-/* … with one bound? */
 bool gg__part_stored(const gg_rule_input *in, gg__part_store *out);
 void gg__edit_part_store(const gg_rule_input *in, const gg__part_store *store, gg_arena *arena, gg_edits *edits);
 

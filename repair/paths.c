@@ -56,6 +56,11 @@ bool gg__refers_to(const gg_tree *tree, TSNode node, const char *path) {
     return r.bindings > 0;
 }
 
+bool gg__is_positional(TSNode argument) {
+    static const char *const others[] = {"keyword_argument", "list_splat", "dictionary_splat", "comment"};
+    return !gg__is_one_of(gg_str_from(ts_node_type(argument)), others, GG_COUNT(others));
+}
+
 bool gg__names_builtin(const gg_tree *tree, TSNode node, const char *name) {
     gg_str text = gg__text(tree, node);
     return gg_node_is(node, "identifier") && gg_str_is(text, name) && !gg__is_local(tree, node, text) &&

@@ -157,7 +157,7 @@ typedef struct gg__replacement {
     bool rewrites;         /* on return: a use is written in another way */
 } gg__replacement;
 
-/* All its uses, once to ask for the precision that they want and once with it; with `edits`, they are written. */
+/* All its uses, once to ask for the precision that they want and once with it; with `edits`, they are written, texts in `arena`.  Both may be NULL. */
 bool gg__scalar_replace(const gg_rule_input *in, gg__replacement *r, gg_arena *arena, gg_edits *edits);
 
 /* All of it, for the number at the site.  Exactly; or with a leeway, where that is needed.

@@ -79,13 +79,10 @@ static bool bounds(gg__scalar_uses *u, const place *p, gg__scalar *s, bool upper
     TSNode other = gg__strip_parentheses(gg__child(p->arguments, 1 - p->index));
     gg_str text = gg__text(u->in.tree, other);
     bool whole = memchr(text.ptr, '.', text.len) == NULL && memchr(text.ptr, 'e', text.len) == NULL;
-    gg_str torch = gg__module_alias(u->in.tree, p->call, "torch"),
-           after = gg_arena_printf(u->arena, ".clamp(%s=%.*s)", upper ? "max" : "min", GG_STR_ARG(text));
+    bool other_first = s->sort == GG__SCALAR_FLOAT && p->index == 1;
+    gg_str torch = gg__module_alias(u->in.tree, p->call, "torch");
     if (s->sort == GG__SCALAR_FLOAT) {
-        if (value == 0 || (p->index == 1 && torch.len == 0)) return false;
-        if (p->index == 1)
-            after = gg_arena_printf(u->arena, ".%s(%.*s.tensor(%.*s, dtype=%.*s.float64))", upper ? "fmin" : "fmax",
-                                    GG_STR_ARG(torch), GG_STR_ARG(text), GG_STR_ARG(torch));
+        if (value == 0 || (other_first && torch.len == 0)) return false;
         gg__scalar_want(u, GG__TO_DOUBLE);
     } else {
         if (!whole || !wants_whole(u, s)) return false;
@@ -96,7 +93,11 @@ static bool bounds(gg__scalar_uses *u, const place *p, gg__scalar *s, bool upper
     s->nonzero = false;
     s->natural = upper ? s->natural && value >= 0 : s->natural || value >= 0;
     s->positive = upper ? s->positive && value > 0 : s->positive || value > 0;
-    return wrap(u, p, after);
+    if (!other_first)
+        return wrap(u, p, gg_arena_printf(u->arena, ".clamp(%s=%.*s)", upper ? "max" : "min", GG_STR_ARG(text)));
+    return wrap(u, p,
+                gg_arena_printf(u->arena, ".%s(%.*s.tensor(%.*s, dtype=%.*s.float64))", upper ? "fmin" : "fmax",
+                                GG_STR_ARG(torch), GG_STR_ARG(text), GG_STR_ARG(torch)));
 }
 
 static bool in_builtin(gg__scalar_uses *u, const place *p, gg__scalar *s) {

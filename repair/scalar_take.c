@@ -89,7 +89,7 @@ static bool take(const gg_rule_input *in, gg__leeway leeway, TSNode *out_node, g
     return true;
 }
 
-bool gg__scalar_replace(const gg_rule_input *in, gg__replacement *r, gg_arena *arena, gg_edits *edits) {
+static bool replace(const gg_rule_input *in, gg__replacement *r, gg_arena *arena, gg_edits *edits) {
     bool named = !ts_node_is_null(r->name);
     for (int round = 0; round < 2; round++) {
         gg__scalar_uses u;
@@ -109,6 +109,13 @@ bool gg__scalar_replace(const gg_rule_input *in, gg__replacement *r, gg_arena *a
         r->rewrites = u.rewrites;
     }
     return true;
+}
+
+bool gg__scalar_replace(const gg_rule_input *in, gg__replacement *r, gg_arena *arena, gg_edits *edits) {
+    gg_arena *own = arena ? NULL : gg_arena_new(); /* the texts of edits that nobody asked for */
+    bool taken = replace(in, r, arena ? arena : own, edits);
+    gg_arena_free(own);
+    return taken;
 }
 
 bool gg__take_scalar(const gg_rule_input *in, gg__leeway leeway, TSNode *out_node, gg_arena *arena, gg_edits *edits) {

@@ -50,6 +50,7 @@ gg_str gg__module_alias(const gg_tree *tree, TSNode at, const char *module);
 /* Is the dotted name that function, class or module ("torch._dynamo.graph_break"), by whatever import, at module level or in a function
  * around it?  A name bound to anything else as well is not. */
 bool gg__refers_to(const gg_tree *tree, TSNode node, const char *path);
+bool gg__is_positional(TSNode argument); /* a value given by its place: no keyword, nothing unpacked, no comment */
 bool gg__names_builtin(const gg_tree *tree, TSNode node, const char *name);
 /* Can it be reached there, if need be by a new import? */
 bool gg__can_name(const gg_tree *tree, TSNode at, const char *module);

@@ -82,9 +82,7 @@ static bool find(const gg_rule_input *in, bar *b) {
         if (!is_bar(in->tree, at, &b->range)) continue;
         b->call = at;
         TSNode parent = gg__parent(at), arguments = gg__field(at, "arguments"), first = gg__child(arguments, 0);
-        if (ts_node_is_null(first) || gg_node_is(first, "keyword_argument") || gg_node_is(first, "list_splat") ||
-            gg_node_is(first, "dictionary_splat") || gg_node_is(first, "comment") ||
-            gg_node_is(arguments, "generator_expression"))
+        if (ts_node_is_null(first) || !gg__is_positional(first) || gg_node_is(arguments, "generator_expression"))
             return false;
         if (is_gone_over(in->tree, at)) return true;
         TSNode left = gg__field(parent, "left");

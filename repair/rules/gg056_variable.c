@@ -9,9 +9,7 @@ static bool reads(const gg_tree *tree, TSNode call, TSNode *data, gg_str *wanted
     *wanted = GG_STR_NULL;
     *data = gg__child(arguments, 0);
     uint32_t count = gg__child_count(arguments);
-    if (count == 0 || count > 2 || gg_node_is(*data, "keyword_argument") || gg_node_is(*data, "list_splat") ||
-        gg_node_is(*data, "dictionary_splat") || gg_node_is(*data, "comment"))
-        return false;
+    if (count == 0 || count > 2 || !gg__is_positional(*data)) return false;
     if (count == 1) return true;
     TSNode second = gg__child(arguments, 1);
     if (gg_node_is(second, "keyword_argument")) {

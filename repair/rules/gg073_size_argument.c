@@ -11,8 +11,7 @@ static bool reads(const gg_tree *tree, gg_span span, TSNode *size) {
     if (!gg_node_is(call, "call") || !gg_node_is(arguments, "argument_list") || gg__child_count(arguments) != 1)
         return false;
     *size = gg__child(arguments, 0);
-    return !gg_node_is(*size, "keyword_argument") && !gg_node_is(*size, "list_splat") &&
-           !gg_node_is(*size, "dictionary_splat") && !gg_node_is(*size, "comment");
+    return gg__is_positional(*size);
 }
 
 static bool check(const gg_rule_input *in, gg_rule_match *out) {

@@ -7,23 +7,19 @@
 
 static bool check(const gg_rule_input *in, gg_rule_match *out) {
     gg__part_store store;
-    gg__window_store windows;
     gg__named_part named;
-    bool stored = gg__part_stored(in, &store), several = !stored && gg__window_stored(in, &windows);
-    if (!stored && !several && !gg__part_named(in, &named)) return false;
-    out->node = stored ? store.assignment : several ? windows.assignment : named.call;
+    bool stored = gg__part_stored(in, &store);
+    if (!stored && !gg__part_named(in, &named)) return false;
+    out->node = stored ? store.assignment : named.call;
     return true;
 }
 
 static int edit(const gg_rule_input *in, const gg_rule_match *match, gg_arena *arena, gg_edits *out, gg_error *err) {
     gg__part_store store;
-    gg__window_store windows;
     gg__named_part named;
     (void)match;
     if (gg__part_stored(in, &store))
         gg__edit_part_store(in, &store, arena, out);
-    else if (gg__window_stored(in, &windows))
-        gg__edit_window_store(in, &windows, arena, out);
     else if (gg__part_named(in, &named))
         gg__edit_named_part(in, &named, arena, out);
     else
