@@ -101,6 +101,17 @@ def judge(
     }
 
 
+def holds(before: list[Side], after: list[Side], classes: set[str], copies: bool = False) -> str | None:
+    """Has the edited code, in one graph, the results of the original, of which nothing is compiled yet?  Then on which input sets, in words; else
+    None: what the compiler makes of the original may excuse it."""
+    if [s.entry.get("status") for s in after] != ["captured"] * len(before) or not any(_ran(a) for a in before):
+        return None
+    differences = (found for a, b in zip(before, after, strict=True) for found in _compare_sides(a, b, classes, copies))
+    if next(differences, None) or next(reached.conflicts([a.kinds for a in before]), None):
+        return None
+    return _compared(before, classes)[0]
+
+
 def tried(sides: list[Side], plan: str) -> str:
     """What came of an input set that a model proposed, of the original's sides: in words."""
     runs = [side.eager[plan] for side in sides if plan in side.eager]
@@ -253,7 +264,7 @@ def _compiled_more_often(a: Side, b: Side) -> Iterator[Found]:
     """Is the edited code compiled anew where the original is not?  For other sizes that counts where the original was compiled at all."""
     for plan, words, counts in (
         (observe.FURTHER, "it is compiled anew on each call, also for the same arguments", True),
-        (observe.SIZES_LEARNT, "it is compiled anew for each size of its inputs", a.entry["graphs"] > 0),
+        (observe.SIZES_LEARNT, "it is compiled anew for each size of its inputs", a.entry.get("graphs", 0) > 0),
     ):
         was, run = a.compiled.get(plan), b.compiled.get(plan)
         if counts and run and run.graphs and not run.error and not (was and was.graphs):

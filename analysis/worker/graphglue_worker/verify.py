@@ -10,7 +10,9 @@ For each entry, and both sides at the same time, there are these forks:
 - *eager*: the same calls without the compiler, then the other mode (training or evaluation) and gradients;
 - *again*, of the original: does it repeat its own results, and what it says?
 
-The original is compiled for other sizes only where the edited code is compiled anew for each, or fails there: does the original, too?
+The original is compiled last, once a processor is free of its other forks: whether the edited code gives the original's results in one graph is
+known without that, which only tells how many breaks there were, and excuses what the compiler makes of the original, too.  It is compiled for other
+sizes only where the edited code is compiled anew for each, or fails there: does the original, too?
 
 What is observed of a call is in ``observe``, what counts as the same in ``compare``, the verdict in ``judge``.
 """
@@ -54,7 +56,7 @@ MAX_PAUSED = 4  # entries whose forks wait for the second part, some 30 MiB each
 class Side:
     """What was measured of one entry on one side.  Runs and gradients by the words of their input set."""
 
-    entry: dict[str, Any]  # as a capture gives it
+    entry: dict[str, Any]  # as a capture gives it; nothing before it was compiled
     eager: dict[str, Run] = field(default_factory=dict)
     compiled: dict[str, Run] = field(default_factory=dict)
     again: dict[str, Run] = field(default_factory=dict)  # once more, in another process: the given inputs at least
@@ -67,6 +69,7 @@ class Side:
         """Take what was measured of the same entry since."""
         for part in ("eager", "compiled", "again", "gradients", "lost", "tampered"):
             getattr(self, part).update(getattr(more, part))
+        self.entry = more.entry or self.entry
 
 
 @dataclass(frozen=True)
@@ -136,24 +139,34 @@ class _Forks:
         asked: Asked,
         watch: tampering.Watch | None,
     ) -> None:
-        works: dict[str, Callable[[], Iterator[Any]]] = {
+        self._works: dict[str, Callable[[], Iterator[Any]]] = {
             "compiled": lambda: _watched(_compiled(entry, asked.compiled(original)), watch),
             "eager": lambda: _watched(asked.eager(entry), watch),
+            "again": lambda: asked.again(entry),
         }
-        if original:
-            works["again"] = lambda: asked.again(entry)
         self._entry, self._original = entry, original
         self._deadline = forks.Deadline(deadline_ms)
-        self._open = {name: streams.Stream(work, quiet=True) for name, work in works.items()}
+        self._so_far = Side({})
+        self._lost: dict[str, forks.Lost] = {}
+        self._open: dict[str, streams.Stream] = {}
+        for name in ("eager", "again") if original else ("compiled", "eager"):
+            self._start(name)
+
+    def _start(self, name: str) -> None:
+        self._open[name] = streams.Stream(self._works[name], quiet=True)
 
     def first(self) -> Side:
-        """What is measured before the pause."""
-        found = self._collect()
-        results = {name: items for name, (items, _) in found.items()}
-        side = self._side(found)
-        outcome = next((x for x in results["compiled"] if isinstance(x, capture.Outcome)), None)
-        lost = {name: lost for name, (_, lost) in found.items() if lost}
-        side.entry = capture.told(_entry(self._entry, side, outcome, lost))
+        """What is measured before the pause; of the original that is nothing compiled yet."""
+        side = self._collect()
+        if self._original:
+            self._start("compiled")
+        else:
+            self._deadline.hold()
+        return side
+
+    def compiled(self) -> Side:
+        """What the original is under the compiler, before the pause.  Call behind `first`."""
+        side = self._collect()
         self._deadline.hold()
         return side
 
@@ -165,12 +178,20 @@ class _Forks:
 
     def rest(self) -> Side:
         """What is measured after `resume`, as a Side without its entry."""
-        return self._side(self._collect())
+        return self._collect()
 
-    def _collect(self) -> dict[str, tuple[list[Any], forks.Lost | None]]:
-        found = {name: stream.collect(self._deadline) for name, stream in self._open.items()}
+    def _collect(self) -> Side:
+        """What is measured by the forks that do not pause, until they do; with its entry as soon as that is known."""
+        running = {name: stream for name, stream in self._open.items() if not stream.paused}
+        found = {name: stream.collect(self._deadline) for name, stream in running.items()}
         self._open = {name: stream for name, stream in self._open.items() if stream.paused}
-        return found
+        self._lost.update({name: lost for name, (_, lost) in found.items() if lost})
+        side = self._side(found)
+        self._so_far.add(side)
+        if "compiled" in found and not self._so_far.entry:
+            outcome = next((x for x in found["compiled"][0] if isinstance(x, capture.Outcome)), None)
+            side.entry = self._so_far.entry = capture.told(_entry(self._entry, self._so_far, outcome, self._lost))
+        return side
 
     def _side(self, found: dict[str, tuple[list[Any], forks.Lost | None]]) -> Side:
         runs = {name: {r.plan: r for r in items if isinstance(r, Run)} for name, (items, _) in found.items()}
@@ -198,8 +219,8 @@ def _measured(
     original: bool,
     asked: Asked,
 ) -> Iterator[Any]:
-    """A Side of each entry; where they are few a pause, and (index, what else was measured) of each.  Else both parts of one are measured
-    before the next, since what pauses holds memory."""
+    """A Side of each entry; where they are few a pause, and (index, what else was measured) of each; of the original in two steps, with a pause
+    between.  Else all of one entry is measured before the next, since what pauses holds memory."""
     pauses = len(entries) <= MAX_PAUSED
     held = []
     for i, entry in enumerate(entries):
@@ -211,11 +232,18 @@ def _measured(
         if pauses:
             held.append((i, measured))
         else:
+            if original:
+                side.add(measured.compiled())
             measured.resume()
             side.add(measured.rest())
         yield streams.Progress
         yield side
     if pauses:
+        yield streams.Pause
+    if pauses and original:
+        for i, measured in held:
+            yield i, measured.compiled()
+            yield streams.Progress
         yield streams.Pause
     for i, measured in held:
         measured.resume()
@@ -319,10 +347,10 @@ def _each(
 
 
 def _collect(both: list[streams.Stream], sides: list[list[Side]]) -> str | None:
-    """Put what the two sides gave, until they pause or end, to the rest.  Returns what failed."""
+    """Put what the two sides (or the original alone) gave, until they pause or end, to the rest.  Returns what failed."""
     # The job's own deadline ends both: theirs are by entry.
     deadline = forks.Deadline(1 << 31)
-    for name, stream, side in zip(("original", "edited"), both, sides, strict=True):
+    for name, stream, side in zip(("original", "edited"), both, sides, strict=False):
         results, lost = stream.collect(deadline)
         failure = lost.message if lost else next((r for r in results if isinstance(r, str)), None)
         if failure is not None:
@@ -379,16 +407,24 @@ def run(
     ]
     failure = _collect(both, sides)
     if failure is None and any(stream.paused for stream in both):
-        for stream in both:
-            stream.resume()
-        verdict = judge.judge(*sides, classes, changed, copies)  # what is asked of foreign code is known at the end
-        if verdict["accepted"]:
-            send({"op": "widening", "message": f"holds {verdict['compared'][0]}; comparing gradients and other sizes"})
-        elif not (guarded or _says(sides[0])):  # what the rest shows can only add to the reasons
-            for stream in both:
-                stream.drop()
-            return send({"op": "verdict", "verdict": verdict})
-        failure = _collect(both, sides)
+        holds = judge.holds(*sides, classes, copies)
+        if holds:
+            _tell_that_it_holds(send, holds)
+            second.resume()
+        both[0].resume()
+        failure = _collect(both[:1], sides[:1])
+        if failure is None and not holds:
+            verdict = judge.judge(*sides, classes, changed, copies)  # what is asked of foreign code is known at the end
+            if verdict["accepted"]:
+                _tell_that_it_holds(send, verdict["compared"][0])
+            elif not (guarded or _says(sides[0])):  # what the rest shows can only add to the reasons
+                for stream in both:
+                    stream.drop()
+                return send({"op": "verdict", "verdict": verdict})
+            second.resume()
+        if failure is None:
+            both[0].resume()
+            failure = _collect(both, sides)
     if failure is not None:
         return send(judge.refusal(failure))
     resized = {b.entry["name"] for b in sides[1] if _asks_for_sizes(b)}
@@ -416,6 +452,10 @@ def _proposals(texts: list[str]) -> tuple[tuple[observe.Plan, ...], list[tuple[s
         except proposed.Refused as e:
             told.append((text, "", f"left out: {e}"))
     return tuple(plans.values()), told
+
+
+def _tell_that_it_holds(send: Callable[[dict[str, Any]], None], where: str) -> None:
+    send({"op": "widening", "message": f"holds {where}; comparing gradients and other sizes"})
 
 
 def _says(sides: list[Side]) -> bool:
