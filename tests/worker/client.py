@@ -154,9 +154,9 @@ class Worker:
         deadline = time.monotonic() + timeout
         while time.monotonic() < deadline:
             found = self.left_behind(standing_by=True)
+            time.sleep(0.05)  # the twin comes last
             if len(found) > 1 and found == self.left_behind(standing_by=True) and self._sleep(found):
                 return sorted(found)
-            time.sleep(0.02)
         raise TimeoutError(f"nothing stands by within {timeout} s")
 
     def _sleep(self, pids: list[int]) -> bool:

@@ -266,7 +266,7 @@ def test_cancel_ends_the_twin(worker: Worker, write: Write, tmp_path: Path) -> N
     assert worker.left_behind() == []
 
 
-@pytest.mark.parametrize("which", [0, -1])
+@pytest.mark.parametrize("which", [0, -2, -1])
 def test_one_that_was_killed_is_not_missed(worker: Worker, write: Write, which: int) -> None:
     pid = worker.standby()[which]
     ended = os.pidfd_open(pid)

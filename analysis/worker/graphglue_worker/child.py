@@ -24,6 +24,7 @@ GRACE_S = 2.0  # the job ends an entry that is over its deadline; the zygote end
 SILENT_S = 1.0  # for a job to end that can no longer report
 WATCH_S = 0.1
 _OPS = ("bench", "break", "entry", "graphs", "inputs", "package", "plan", "progress", "verdict", "widening", "done")
+_TAKEN = "taken"  # goes no further than the zygote
 _STATUSES = ("ok", "import_error", "timeout", "crashed", "memory", "error")
 
 
@@ -55,6 +56,7 @@ class Child:
         self.pages = pages or []
         self.request: dict[str, Any] = {}
         self.id: Any = None
+        self.taken = request is not None  # the process has its job
         order = None if request is None else self._take(request, plans)
         ours, theirs = socket.socketpair()  # unlike a pipe's, its other end cannot be opened through /proc
         ours.setblocking(False)
@@ -81,7 +83,8 @@ class Child:
         self.ended = forks.watch(fork.pid)
 
     def give(self, request: dict[str, Any], plans: dict[str, Any] | None) -> None:
-        """Hand the job to a process that stood by.  Raises OSError or ValueError when it has ended: then `end` it."""
+        """Hand the job to a process that stood by.  Raises OSError or ValueError when it has ended: then `end` it.  It may have ended and its twin
+        not: then it ends without having `taken` the job."""
         assert self.channel
         wire.send(self.channel.fd, self._take(request, plans))
 
@@ -143,6 +146,7 @@ class Child:
                 order = wire.recv(channel)
                 if order is None:
                     os._exit(0)  # not wanted any more
+                wire.report({"op": _TAKEN})
                 self._restore_name()
             _limit(order["limits"])
             if self.offer and self.scratch:
@@ -186,6 +190,11 @@ class Child:
     def pid(self) -> int:
         """The process whose end is the end of the job."""
         return self.fork.pid
+
+    @property
+    def missed(self) -> bool:
+        """Has it ended before it began with its job?"""
+        return not (self.taken or self.ended_as)
 
     def restart_deadline(self) -> None:
         """Each entry has the whole deadline for itself."""
@@ -236,6 +245,8 @@ class Child:
             return self._close_channel(), False
         frames = []
         for frame in got:
+            if frame.get("op") == _TAKEN:
+                self.taken = True
             if frame.get("op") not in _OPS:
                 continue
             frame["id"] = self.id

@@ -213,6 +213,9 @@ class Zygote:
             if last:
                 self.child = None
                 self.drop_scratch()
+            if last and child.missed:  # it stood by and was killed: nothing was run
+                self.waiting.appendleft(child.request)
+                return True
             for frame in frames:
                 if frame["op"] == "plan":
                     if child.request.get("sandbox") is not True:  # code we do not trust finds nothing for others
