@@ -46,6 +46,7 @@ def ready() -> dict[str, Any]:
         from graphglue_worker import devices, records, rehearsal
 
         frame["registry"] = records.registry_path()
+        gc.freeze()  # Dynamo collects garbage behind each frame that it compiles
         query = devices.Query()
         try:
             _compile_quietly(rehearsal.first_call)
@@ -65,23 +66,20 @@ def ready() -> dict[str, Any]:
             f"TorchDynamo could not start in {sys.executable}: {type(e).__name__}: {e}. "
             f"torch 2.8 to 2.13 are known to work:  {advice.install_command('--upgrade torch')}"
         )
-    _settle()
+    gc.freeze()
     gc.enable()
     return frame
 
 
-def _settle() -> None:
-    """What is here stays: forks neither look through it nor write beside it."""
+def rehearse() -> None:
+    """Once `ready` has given no error: Dynamo over what models are made of.  It takes a second or two; whatever happens, jobs can be done.  What is
+    here then stays: forks neither look through it nor write beside it."""
+    with contextlib.suppress(Exception):
+        warm_up()
+    gc.unfreeze()
     gc.collect()
     memory.fill_holes()
     gc.freeze()
-
-
-def rehearse() -> None:
-    """Once `ready` has given no error: Dynamo over what models are made of.  It takes a second or two; whatever happens, jobs can be done."""
-    with contextlib.suppress(Exception):
-        warm_up()
-    _settle()
 
 
 def read_registry(path: str | None) -> str | None:

@@ -26,6 +26,7 @@ __all__ = ["describe_end", "serve"]
 
 _FILES_WITH_PLANS = 256
 _QUIET_S = 0.05  # without a request, before a process is made to stand by: between jobs in a row there is none
+_UNASKED_S = 0.5  # and before the rehearsal, for which a request would wait a second or two
 _UNREHEARSED = 3  # jobs in a row that cost about as much more without the rehearsal as the rehearsal does
 _STANDBY_S = 900.0  # it is let go after that
 _RECV_TIMEOUT_MS = 30_000  # between the first and the last byte of a frame
@@ -192,7 +193,7 @@ class Zygote:
         """Wait for one thing to happen.  False at the end of the connection."""
         child = self.child
         fds = [self.fd, *(child.descriptors() if child else ())]
-        pause = 0 if self.rehearsed else _QUIET_S
+        pause = 0 if self.rehearsed else _UNASKED_S
         if not child and self.idle and not select.select(fds, [], [], pause)[0]:
             if next(self.idle, self) is self:
                 self.idle = None
