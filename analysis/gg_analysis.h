@@ -86,6 +86,7 @@ bool gg_tree_unref_shared(gg_tree **tree); /* false, and nothing is done: it is 
 const gg_text *gg_tree_text(const gg_tree *tree);
 TSNode gg_tree_root(const gg_tree *tree);
 bool gg_tree_has_error(const gg_tree *tree);
+unsigned gg_tree_levels(const gg_tree *tree); /* of nodes, one below the other: what a recursion over it may need */
 gg_str gg_node_text(const gg_tree *tree, TSNode node); /* borrowed from the text */
 gg_span gg_node_span(TSNode node);
 bool gg_node_is(TSNode node, const char *type);       /* false for a null node */

@@ -3,7 +3,7 @@
  * DESIGN: the changes since the old tree are merged into disjoint hunks (old range, new length).  tree-sitter is told of them
  * from the last to the first, so that everything before a hunk is still the old text and each point can be computed from
  * the old and the new text alone; the texts in between need not exist.
- * Threads: trees are immutable; parsers come from a lock-free pool.  Any thread. */
+ * Threads: trees are immutable, but for what is counted on first use; parsers come from a lock-free pool.  Any thread. */
 #include <stdatomic.h>
 #include <string.h>
 
@@ -14,6 +14,7 @@ const TSLanguage *tree_sitter_python(void);
 
 struct gg_tree {
     atomic_uint refs;
+    atomic_uint levels; /* gg_tree_levels; 0: not counted yet */
     TSTree *ts;
     gg_text *text;
     uint64_t before;     /* serial of the text that an edit made this one of; 0: none */
@@ -176,6 +177,7 @@ int gg_tree_parse(gg_tree **out, const gg_text *text, const gg_tree *old, const 
     }
     gg_tree *tree = gg_calloc(1, sizeof(*tree));
     atomic_init(&tree->refs, 1);
+    atomic_init(&tree->levels, 0);
     tree->ts = parsed;
     tree->text = gg_text_ref(text);
     if (base && list.len) {
@@ -238,6 +240,34 @@ TSNode gg_tree_root(const gg_tree *tree) {
 
 bool gg_tree_has_error(const gg_tree *tree) {
     return ts_node_has_error(gg_tree_root(tree));
+}
+
+static unsigned count_levels(TSNode root) {
+    TSTreeCursor cursor = ts_tree_cursor_new(root);
+    unsigned level = 1, most = 1;
+    for (;;) {
+        if (ts_tree_cursor_goto_first_child(&cursor)) {
+            if (++level > most) most = level;
+            continue;
+        }
+        while (level > 1 && !ts_tree_cursor_goto_next_sibling(&cursor)) {
+            (void)ts_tree_cursor_goto_parent(&cursor);
+            level--;
+        }
+        if (level == 1) break;
+    }
+    ts_tree_cursor_delete(&cursor);
+    return most;
+}
+
+unsigned gg_tree_levels(const gg_tree *tree) {
+    gg_tree *shared = (gg_tree *)tree;
+    unsigned levels = atomic_load_explicit(&shared->levels, memory_order_relaxed);
+    if (levels == 0) {
+        levels = count_levels(gg_tree_root(tree));
+        atomic_store_explicit(&shared->levels, levels, memory_order_relaxed);
+    }
+    return levels;
 }
 
 gg_span gg_node_span(TSNode node) {

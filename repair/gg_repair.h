@@ -82,7 +82,7 @@ const gg_rule *const *gg_rules(size_t *out_count); /* in the order offered: stro
 const gg_rule *gg_rule_find(gg_str code_or_name);
 gg_str gg_rule_page(const gg_rule *rule); /* its page docs/rules/<code>.md, Markdown; empty when it has none */
 
-/* The rules whose check passes, in order; at most max.  Returns how many. */
+/* The rules whose check passes, in order; at most max.  Returns how many: none in a file that nests a thousand levels deep. */
 size_t gg_repair_offers(const gg_rule_input *in, gg_safety max_safety, const gg_rule **out, size_t max);
 
 struct gg_hindrance { /* what keeps a rule from mending a break that it is made for (hindrance.c) */
@@ -90,7 +90,7 @@ struct gg_hindrance { /* what keeps a rule from mending a break that it is made 
     gg_span span;  /* the code that stands in its way, in the tree */
     char why[160]; /* in words, one line; empty: none was told */
 };
-/* What keeps the first of the rules up to a safety that says so; false where none does, or where one of them applies. */
+/* What keeps the first of the rules up to a safety that says so; false where none does, where one of them applies, and where a file nests too deep. */
 bool gg_repair_hindrance(const gg_rule_input *in, gg_safety max_safety, gg_hindrance *out);
 /* "line 12, `print(x)`: runs on one way only" */
 gg_str gg_hindrance_text(const gg_hindrance *hindrance, const gg_tree *tree, bool markdown, gg_arena *arena);

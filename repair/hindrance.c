@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "repair/private.h"
+
 enum { MAX_CODE = 60 }; /* bytes of code that are shown */
 
 bool gg__hinder(const gg_rule_input *in, TSNode node, const char *why, ...) {
@@ -67,6 +69,7 @@ bool gg_repair_hindrance(const gg_rule_input *in, gg_safety max_safety, gg_hindr
     size_t count = 0;
     const gg_rule *const *rules = gg_rules(&count);
     *out = (gg_hindrance){0};
+    if (gg__nests_too_deep(in)) return false;
     for (size_t i = 0; i < count; i++) {
         gg_hindrance told = {.rule = rules[i]};
         gg_rule_input asking = *in;

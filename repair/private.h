@@ -12,4 +12,6 @@ typedef struct gg__rule_page { /* docs/rules/<id>.md, embedded by cmake/embed.cm
 extern const gg__rule_page gg__rule_pages[];
 extern const size_t gg__rule_page_count;
 
+bool gg__nests_too_deep(const gg_rule_input *in); /* no rule is asked (registry.c) */
+
 #endif

@@ -1,6 +1,9 @@
 /* The table of rules made from rules.def, and what every rule gets for free.  Any thread. */
 #include "repair/private.h"
 
+/* `a and b and …` has a node in the other for each operand, and rules go down by recursion. */
+enum { MAX_LEVELS = 1000 };
+
 #define RULE(name) extern const gg_rule gg_rule_##name;
 #include "repair/rules.def"
 #undef RULE
@@ -29,8 +32,13 @@ gg_str gg_rule_page(const gg_rule *rule) {
     return GG_STR_NULL;
 }
 
+bool gg__nests_too_deep(const gg_rule_input *in) {
+    return gg_tree_levels(in->tree) > MAX_LEVELS;
+}
+
 size_t gg_repair_offers(const gg_rule_input *in, gg_safety max_safety, const gg_rule **out, size_t max) {
     size_t count = 0;
+    if (gg__nests_too_deep(in)) return 0;
     for (size_t i = 0; i < GG_COUNT(rules) && count < max; i++) {
         gg_rule_match match;
         if (rules[i]->safety <= max_safety && rules[i]->check(in, &match)) out[count++] = rules[i];
@@ -43,7 +51,7 @@ int gg_repair_edits(const gg_rule *rule, const gg_rule_input *in, gg_arena *aren
     gg_tree *tree = NULL;
     gg_rule_match match;
     int error = 0;
-    if (!rule->check(in, &match)) {
+    if (gg__nests_too_deep(in) || !rule->check(in, &match)) {
         error = gg_fail(err, GG_ENOMATCH, "%s does not apply here", rule->name);
         goto cleanup;
     }

@@ -107,7 +107,7 @@ static bool is_none_test(gg__walk *w, TSNode node, TSNode *subject, bool *positi
     return *positive || gg_str_is(op, "is not") || gg_str_is(op, "!=");
 }
 
-void gg__narrow(gg__walk *w, TSNode node, bool holds) {
+static void narrow(gg__walk *w, TSNode node, bool holds) {
     TSNode subject;
     bool positive;
     switch (gg__node_of(node)) {
@@ -148,6 +148,13 @@ void gg__narrow(gg__walk *w, TSNode node, bool holds) {
     default:
         return;
     }
+}
+
+void gg__narrow(gg__walk *w, TSNode node, bool holds) {
+    if (w->nesting >= GG__MAX_NESTING) return; /* what is that deep tells nothing */
+    w->nesting++;
+    narrow(w, node, holds);
+    w->nesting--;
 }
 
 /* ---- as values ------------------------------------------------------------------------------------------------------------ */

@@ -181,6 +181,7 @@ static void test_nul_and_nesting(void **state) {
     tree = parse(text);
     gg_arena *arena = gg_arena_new();
     assert_true(gg_str_is(gg_enclosing_name(tree, DEPTH, arena), "<module>"));
+    assert_true(gg_tree_levels(tree) > 1);
     (void)gg_refine_range(tree, 1, 1, DEPTH / 2, DEPTH);
     (void)gg_refine_range(tree, 1, 1, -1, -1);
     gg_arena_free(arena);

@@ -444,6 +444,12 @@ static void test_odd_programs(void **state) {
     assert_int_equal(gg_buf_printf(&deep, "import torch\n@torch.compile\ndef g(x):\n    return f0(x)\n"), 0);
     expect(deep.ptr, "");
     gg_buf_clear(&deep);
+    gg_buf_init(&deep, 1 << 20);
+    assert_int_equal(gg_buf_printf(&deep, "import torch\n@torch.compile\ndef f(x, n=None):\n    if n is None"), 0);
+    for (int i = 0; i < 30000; i++) assert_int_equal(gg_buf_append(&deep, GG_STR(" and n is None")), 0);
+    assert_int_equal(gg_buf_append(&deep, GG_STR(":\n        x = x + 1\n    return x\n")), 0);
+    expect(deep.ptr, "");
+    gg_buf_clear(&deep);
     expect("class A(A):\n    pass\n\nclass B(C):\n    pass\n\nclass C(B):\n    def forward(self, x):\n        return "
            "self.y.z(x)\n",
            "");
