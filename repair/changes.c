@@ -193,9 +193,9 @@ static bool is_plain_method(const gg_rule_input *in, TSNode call) {
 /* `l.append(x)` of a local list changes the list alone. */
 static bool fills_a_list(const gg_tree *tree, TSNode call) {
     TSNode function = gg__field(call, "function"), object = gg__field(function, "object");
+    if (!gg_str_is(gg__text(tree, gg__field(function, "attribute")), "append")) return false;
     TSNode value = gg_node_is(object, "identifier") ? gg__only_value(tree, object) : (TSNode){0};
-    return gg_str_is(gg__text(tree, gg__field(function, "attribute")), "append") &&
-           (gg_node_is(value, "list") || gg_node_is(value, "list_comprehension"));
+    return gg_node_is(value, "list") || gg_node_is(value, "list_comprehension");
 }
 
 /* A display, a text or a number, or a name that holds one: their methods change no tensor. */

@@ -144,8 +144,9 @@ static gg__meta unary(gg__inference *s, TSNode node) {
 /* `not`, `and`, `or` of what is no tensor; the truth of one is Python's to ask. */
 static gg__meta boolean(gg__inference *s, TSNode node, const char *first, const char *second) {
     gg__meta a = gg__infer_node(s, gg__field(node, first));
-    gg__meta b = second ? gg__infer_node(s, gg__field(node, second)) : a;
-    bool known = second ? a.sort == GG__SCALAR_BOOL && b.sort == GG__SCALAR_BOOL : gg__is_number(a);
+    bool known = second
+                     ? a.sort == GG__SCALAR_BOOL && gg__infer_node(s, gg__field(node, second)).sort == GG__SCALAR_BOOL
+                     : gg__is_number(a);
     return known ? gg__any_number(GG__SCALAR_BOOL) : gg__unknown;
 }
 

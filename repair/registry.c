@@ -1,8 +1,9 @@
 /* The table of rules made from rules.def, and what every rule gets for free.  Any thread. */
 #include "repair/private.h"
 
-/* `a and b and …` has a node in the other for each operand, and rules go down by recursion. */
-enum { MAX_LEVELS = 1000 };
+/* `a and b and …` has a node in the other for each operand: rules go down by recursion, and to find the parent of a node takes a walk from the
+ * root. */
+enum { MAX_LEVELS = 300 };
 
 #define RULE(name) extern const gg_rule gg_rule_##name;
 #include "repair/rules.def"

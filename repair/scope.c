@@ -21,6 +21,12 @@ static bool binds_by_import(TSNode node, TSNode parent) {
     return gg_node_is(statement, "import_from_statement") && !field_is(statement, "module_name", parent);
 }
 
+/* Of what stands behind `case`: a name is a dotted_name there. */
+static bool is_of_a_pattern(TSNode node) {
+    return !ts_node_is_null(node) &&
+           (gg_node_is(node, "dotted_name") || gg_str_ends_with(gg_str_from(ts_node_type(node)), GG_STR("_pattern")));
+}
+
 bool gg__is_binding(TSNode identifier) {
     static const char *const patterns[] = {
         "pattern_list",      "tuple_pattern",           "list_pattern", "list_splat_pattern", "typed_parameter",
@@ -41,7 +47,7 @@ bool gg__is_binding(TSNode identifier) {
     if (is_any(parent, left, GG_COUNT(left))) return field_is(parent, "left", node);
     if (is_any(parent, named, GG_COUNT(named))) return field_is(parent, "name", node);
     if (gg_node_is(parent, "except_clause")) return field_is(parent, "alias", node);
-    for (TSNode at = parent; !ts_node_is_null(at) && !gg_node_is(at, "block"); at = gg__parent(at))
+    for (TSNode at = parent; is_of_a_pattern(at); at = gg__parent(at))
         if (gg_node_is(at, "case_pattern")) return true;
     return false;
 }

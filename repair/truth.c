@@ -258,12 +258,12 @@ static truth as_selected(const maker *m, TSNode node) {
 
 static truth truth_of(const maker *m, TSNode node) {
     node = gg__strip_parentheses(node);
-    truth t = is_not_zero(m, node);
-    if (t.text.len) return t;
     if (gg_node_is(node, "not_operator")) return negation(m, truth_of(m, gg__field(node, "argument")));
     if (gg_node_is(node, "boolean_operator"))
         return join(m, truth_of(m, gg__field(node, "left")), truth_of(m, gg__field(node, "right")),
                     gg_str_is(source(m, gg__field(node, "operator")), "and"));
+    truth t = is_not_zero(m, node);
+    if (t.text.len) return t;
     if (gg_node_is(node, "comparison_operator")) t = comparison(m, node);
     if (gg_node_is(node, "call")) t = call(m, node);
     return t.text.len ? t : as_selected(m, node);

@@ -85,10 +85,10 @@ static FILE *ask_git(FILE *names, const char *folder, pid_t *pid) {
     fcntl(answer[0], F_SETFD, FD_CLOEXEC);
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, fileno(names), 0);
-    posix_spawn_file_actions_adddup2(&actions, answer[1], 1);
-    posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
-    int error = posix_spawnp(pid, "git", &actions, NULL, args, environ);
+    int error = posix_spawn_file_actions_adddup2(&actions, fileno(names), 0);
+    if (!error) error = posix_spawn_file_actions_adddup2(&actions, answer[1], 1);
+    if (!error) error = posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+    if (!error) error = posix_spawnp(pid, "git", &actions, NULL, args, environ);
     posix_spawn_file_actions_destroy(&actions);
     close(answer[1]);
     FILE *stream = error ? NULL : fdopen(answer[0], "r");

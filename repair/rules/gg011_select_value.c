@@ -95,13 +95,14 @@ static bool truth(gg__select *s, TSNode node, gg_str *out) {
 static bool either(gg__select *s, TSNode node, gg_str *out) {
     TSNode left = gg__field(node, "left"), right = gg__field(node, "right");
     gg__test test;
+    if (!is_value(node)) return false;
     bool both = gg_str_is(gg__text(s->in->tree, gg__field(node, "operator")), "and");
     bool alias = is_truth(s, node) && gg__value_alias_shows(s->in, node, left, right);
     if (!alias && truth(s, node, out)) {
         note_copies(s, node, left, right);
         return true;
     }
-    if (!is_value(node) || !gg__test_of(s, NULL, left, &test) || !alike(s, node, left, right)) return false;
+    if (!gg__test_of(s, NULL, left, &test) || !alike(s, node, left, right)) return false;
     if (gg__infer(s->in, left).rank != 0) return false;
     note_copies(s, node, left, right);
     gg_str a = plain(s, left), b = plain(s, right);

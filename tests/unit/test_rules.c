@@ -229,6 +229,43 @@ static void test_what_hinders_is_said(void **state) {
     assert_int_equal(failures, 0);
 }
 
+/* `assert x.any() and x.all() and …` of so many conditions. */
+static gg_text *chain_of(size_t count) {
+    gg_buf program;
+    gg_text *text = NULL;
+    gg_error err = {0};
+    gg_buf_init(&program, (size_t)1 << 20);
+    gg_buf_append(&program, GG_STR("# site: GB0170 | x.any()\n# facts: x=bool[4]\n\n\ndef f(x):\n    assert x.any()"));
+    for (size_t i = 1; i < count; i++) gg_buf_append(&program, i % 2 ? GG_STR(" and x.all()") : GG_STR(" and x.any()"));
+    gg_buf_append(&program, GG_STR(", str(x)\n    return x\n"));
+    assert_int_equal(gg_text_new(&text, gg_buf_str(&program), &err), 0);
+    gg_buf_clear(&program);
+    return text;
+}
+
+/* Work is bounded where a condition is long, and no rule goes down where the tree is too deep for its recursion. */
+static void test_what_nests_deeply(void **state) {
+    (void)state;
+    static const size_t counts[] = {280, 30000};
+    for (size_t i = 0; i < GG_COUNT(counts); i++) {
+        fixture f;
+        gg_error err = {0};
+        gg_edits edits = {0};
+        gg_hindrance told;
+        const gg_rule *offers[128];
+        open_fixture(&f, chain_of(counts[i]));
+        gg_rule_input in = {.tree = f.tree, .site = &f.said.site, .span = f.said.site.span};
+        size_t count = gg_repair_offers(&in, GG_SAFETY_CONFIG, offers, GG_COUNT(offers));
+        gg_repair_hindrance(&in, GG_SAFETY_NUMERIC, &told);
+        if (counts[i] > 300) {
+            assert_int_equal(count, 0);
+            assert_int_equal(gg_repair_edits(gg_rule_find(GG_STR("GG004")), &in, f.arena, &edits, &err), GG_ENOMATCH);
+        }
+        gg_edits_clear(&edits);
+        close_fixture(&f);
+    }
+}
+
 /* What is said is one line of whole characters, however long the code is. */
 static void test_what_hinders_is_short(void **state) {
     (void)state;
@@ -268,6 +305,7 @@ int main(void) {
         cmocka_unit_test(test_max_safety_bounds_the_offers),
         cmocka_unit_test(test_what_hinders_is_said),
         cmocka_unit_test(test_what_hinders_is_short),
+        cmocka_unit_test(test_what_nests_deeply),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
