@@ -1,0 +1,205 @@
+/* Statements where nothing is chosen.  See nothing.h. */
+#include "repair/nothing.h"
+
+#include "repair/alias.h"
+#include "repair/infer.h"
+#include "repair/masks.h"
+#include "repair/select.h"
+
+static bool add(gg_str *list, size_t *count, gg_str text) {
+    if (text.len == 0 || *count == GG__MAX_NOTHING) return false;
+    list[(*count)++] = text;
+    return true;
+}
+
+static bool has(const gg_str *list, size_t count, gg_str text) {
+    for (size_t i = 0; i < count; i++)
+        if (gg_str_equal(list[i], text)) return true;
+    return false;
+}
+
+bool gg__is_no_mask(gg__nothing *n, gg_str text) {
+    return add(n->masks, &n->mask_count, text);
+}
+
+bool gg__is_no_index(gg__nothing *n, gg_str name) {
+    return add(n->indices, &n->index_count, name);
+}
+
+static bool is_mask(const gg__nothing *n, TSNode node) {
+    return !ts_node_is_null(node) && has(n->masks, n->mask_count, gg__text(n->in->tree, gg__strip_parentheses(node)));
+}
+
+static bool is_index(const gg__nothing *n, TSNode node) {
+    return gg_node_is(node, "identifier") && has(n->indices, n->index_count, gg__text(n->in->tree, node));
+}
+
+static bool is_pattern(TSNode node) {
+    return gg_node_is(node, "pattern_list") || gg_node_is(node, "tuple_pattern");
+}
+
+/* What `torch.where(m)[0]`, `m.nonzero().flatten()` is true of; null when the expression is none of them. */
+static TSNode chosen_by(const gg__nothing *n, TSNode right) {
+    TSNode rows = {0};
+    if (gg_node_is(right, "subscript") && gg__child_count(right) == 2)
+        return gg_node_is(gg__field(right, "subscript"), "integer")
+                   ? gg__nonzero_tuple_of(n->in, gg__field(right, "value"))
+                   : rows;
+    return gg__is_flattening(n->in, right, &rows) ? gg__nonzero_rows_of(n->in, rows) : rows;
+}
+
+bool gg__learn_nothing(gg__nothing *n, TSNode statement) {
+    const gg_tree *tree = n->in->tree;
+    TSNode assignment = gg__child(statement, 0), left = gg__field(assignment, "left");
+    TSNode right = gg__strip_parentheses(gg__field(assignment, "right"));
+    if (!gg_node_is(assignment, "assignment")) return false;
+    if (is_pattern(left)) {
+        if (!is_mask(n, gg__nonzero_tuple_of(n->in, right))) return false;
+        for (uint32_t i = 0; i < gg__child_count(left); i++) {
+            TSNode name = gg__child(left, i);
+            if (!gg_node_is(name, "identifier") || !gg__is_no_index(n, gg__text(tree, name))) return false;
+        }
+        return true;
+    }
+    if (!gg_node_is(left, "identifier")) return false;
+    if (is_mask(n, right)) return gg__is_no_mask(n, gg__text(tree, left));
+    if (is_index(n, right) || is_mask(n, chosen_by(n, right))) return gg__is_no_index(n, gg__text(tree, left));
+    return false;
+}
+
+/* ---- stores ---------------------------------------------------------------------------------------------------------------- */
+
+/* Is it not the mask itself that is stored into? */
+static bool is_another(const gg__nothing *n, TSNode target) {
+    gg_str root = gg__text(n->in->tree, gg__root_of(target));
+    for (size_t i = 0; i < n->mask_count; i++)
+        if (gg__mentions(n->masks[i], root)) return false;
+    return !has(n->indices, n->index_count, root);
+}
+
+static bool stores_nothing(const gg__nothing *n, TSNode left) {
+    TSNode indices[GG__MAX_RANK];
+    uint32_t count = gg_node_is(left, "subscript") ? gg__indices_of(left, indices, GG__MAX_RANK) : 0;
+    bool nothing = false;
+    for (uint32_t i = 0; i < count; i++) {
+        nothing = nothing || (n->bools && is_mask(n, indices[i])) || is_index(n, indices[i]);
+        if (!gg__is_quiet(n->in, indices[i])) return false;
+    }
+    return nothing && is_another(n, left);
+}
+
+/* `out.index_add_(0, i, rows)` */
+static bool adds_nothing(const gg__nothing *n, TSNode call) {
+    static const char *const methods[] = {"index_add_", "index_copy_"};
+    TSNode function = gg__field(call, "function"), arguments = gg__field(call, "arguments");
+    bool known = gg_node_is(function, "attribute") && gg__child_count(arguments) == 3 &&
+                 gg__is_one_of(gg__text(n->in->tree, gg__field(function, "attribute")), methods, GG_COUNT(methods));
+    for (uint32_t i = 0; known && i < 3; i++) known = gg__is_positional(gg__child(arguments, i));
+    return known && is_index(n, gg__child(arguments, 1)) && gg__is_quiet(n->in, gg__child(arguments, 2)) &&
+           gg_node_is(gg__root_of(function), "identifier") && is_another(n, gg__field(function, "object"));
+}
+
+/* ---- names ----------------------------------------------------------------------------------------------------------------- */
+
+typedef struct own_name {
+    const gg_tree *tree;
+    gg_str name;
+    gg_span block, first; /* the block, and the statement in it that first binds the name */
+    TSNode right;         /* of that statement */
+    bool around;          /* a loop around it comes back */
+} own_name;
+
+static bool is_own(TSNode node, void *data) {
+    const own_name *o = data;
+    if (!gg_node_is(node, "identifier") || gg__is_member_name(node) || !gg_str_equal(gg__text(o->tree, node), o->name))
+        return true;
+    uint32_t at = ts_node_start_byte(node);
+    if (at >= o->block.start && at < o->block.end)
+        return at >= o->first.start && !gg__covers(o->right, gg_node_span(node));
+    return at < o->block.start && !o->around;
+}
+
+/* Is the name read nowhere but in the block, behind the statement that binds it? */
+static bool is_name_of_block(const gg__nothing *n, TSNode name) {
+    const gg_tree *tree = n->in->tree;
+    TSNode function = gg__function(n->block), at = gg__parent(gg__parent(n->block)); /* behind its loop or branch */
+    own_name o = {.tree = tree, .name = gg__text(tree, name), .block = gg_node_span(n->block)};
+    for (; !ts_node_is_null(at) && !ts_node_eq(at, function); at = gg__parent(at))
+        o.around = o.around || gg_node_is(at, "for_statement") || gg_node_is(at, "while_statement");
+    for (uint32_t i = 0; i < gg__child_count(n->block) && o.first.end == 0; i++) {
+        TSNode statement = gg__child(n->block, i);
+        if (!gg__binds(tree, statement, o.name)) continue;
+        o.first = gg_node_span(statement);
+        o.right = gg__field(gg__child(statement, 0), "right");
+    }
+    return ts_node_is_null(gg__parameter(tree, function, o.name)) && gg__visit(function, is_own, &o);
+}
+
+static bool binds_its_own(const gg__nothing *n, TSNode left) {
+    uint32_t count = is_pattern(left) ? gg__child_count(left) : 1;
+    for (uint32_t i = 0; i < count; i++) {
+        TSNode name = is_pattern(left) ? gg__child(left, i) : left;
+        if (!gg_node_is(name, "identifier") || !is_name_of_block(n, name)) return false;
+    }
+    return true;
+}
+
+/* ---- statements ------------------------------------------------------------------------------------------------------------ */
+
+/* A name that is bound anew holds something else. */
+static void forget(gg_str *list, size_t *count, gg_str name) {
+    for (size_t i = 0; i < *count;) {
+        if (gg__mentions(list[i], name))
+            list[i] = list[--*count];
+        else
+            i++;
+    }
+}
+
+static void forget_names(gg__nothing *n, TSNode left) {
+    uint32_t count = is_pattern(left) ? gg__child_count(left) : 1;
+    for (uint32_t i = 0; i < count; i++) {
+        gg_str name = gg__text(n->in->tree, is_pattern(left) ? gg__child(left, i) : left);
+        forget(n->masks, &n->mask_count, name);
+        forget(n->indices, &n->index_count, name);
+    }
+}
+
+static bool assigns(gg__nothing *n, TSNode statement, TSNode assignment) {
+    TSNode left = gg__field(assignment, "left"), right = gg__field(assignment, "right");
+    if (!ts_node_is_null(gg__field(assignment, "type")) || !gg__is_quiet(n->in, right)) return false;
+    if (gg_node_is(left, "subscript")) return stores_nothing(n, left);
+    if (gg_node_is(assignment, "augmented_assignment") || !binds_its_own(n, left)) return false;
+    gg__nothing before = *n;
+    forget_names(n, left);
+    gg__nothing after = *n;
+    *n = before; /* what it is made of is read before */
+    if (gg__learn_nothing(n, statement)) {
+        for (size_t i = before.mask_count; i < n->mask_count; i++) gg__is_no_mask(&after, n->masks[i]);
+        for (size_t i = before.index_count; i < n->index_count; i++) gg__is_no_index(&after, n->indices[i]);
+    }
+    *n = after;
+    return true;
+}
+
+/* `if i == self.padding: continue` */
+static bool skips(const gg__nothing *n, TSNode statement) {
+    bool only = gg_node_is(gg__only_statement(gg__field(statement, "consequence")), "continue_statement") &&
+                ts_node_is_null(gg__field(statement, "alternative"));
+    return only && gg__is_quiet(n->in, gg__field(statement, "condition"));
+}
+
+bool gg__does_nothing(gg__nothing *n, TSNode first) {
+    for (TSNode at = first; !ts_node_is_null(at); at = gg__next_statement(at)) {
+        TSNode child = gg__child(at, 0);
+        bool fine = gg_node_is(at, "pass_statement") || (gg_node_is(at, "if_statement") && skips(n, at));
+        if (gg_node_is(at, "expression_statement") && gg__child_count(at) == 1) {
+            if (gg_node_is(child, "assignment") || gg_node_is(child, "augmented_assignment"))
+                fine = assigns(n, at, child);
+            else if (gg_node_is(child, "call"))
+                fine = adds_nothing(n, child);
+        }
+        if (!fine) return false;
+    }
+    return true;
+}
