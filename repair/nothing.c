@@ -85,7 +85,8 @@ static bool stores_nothing(const gg__nothing *n, TSNode left) {
         nothing = nothing || (n->bools && is_mask(n, indices[i])) || is_index(n, indices[i]);
         if (!gg__is_quiet(n->in, indices[i])) return false;
     }
-    return nothing && is_another(n, left);
+    bool tensor = gg__infer_loosely(n->in, gg__field(left, "value")).sort == GG__TENSOR; /* a dict would get a key */
+    return nothing && tensor && is_another(n, left);
 }
 
 /* `out.index_add_(0, i, rows)` */

@@ -221,7 +221,7 @@ static bool wants_rows(const gg_tree *tree, TSNode call) {
     return builtin || gg__is_one_of(name, names, GG_COUNT(names));
 }
 
-/* Functions of torch that take tensors without rows, and neither draw numbers but one for each element nor keep anything. */
+/* Functions of torch and methods that take tensors without rows, and neither draw numbers but one for each element nor keep anything. */
 static bool takes_no_rows(const gg_tree *tree, TSNode call) {
     static const char *const names[] = {
         "linear",     "bilinear",  "silu",     "gelu",       "relu",         "relu6",      "leaky_relu",  "elu",
@@ -233,7 +233,8 @@ static bool takes_no_rows(const gg_tree *tree, TSNode call) {
         "gather",     "unsqueeze", "squeeze",  "transpose",  "permute",      "reshape",    "chunk",       "split",
         "zeros",      "ones",      "full",     "full_like",  "sin",          "cos",        "erf",         "log1p",
         "expm1",      "maximum",   "minimum",  "nonzero",    "index_select", "logsigmoid", "tanhshrink",  "flatten"};
-    return gg__is_torchs(tree, call) && gg__is_one_of(gg__called_name(tree, call), names, GG_COUNT(names));
+    bool method = gg_node_is(gg__field(call, "function"), "attribute");
+    return (method || gg__is_torchs(tree, call)) && gg__is_one_of(gg__called_name(tree, call), names, GG_COUNT(names));
 }
 
 static bool changes(const gg_tree *tree, TSNode call) {
