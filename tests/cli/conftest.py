@@ -12,6 +12,9 @@ import jsonschema
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests"))
+import warm_workers  # noqa: E402
+
 BIN = Path(os.environ.get("GRAPHGLUE_BIN") or ROOT / "build" / "asan" / "bin")
 HEAD = "import os\nimport torch\nfrom torch import nn\n\n\n"
 
@@ -24,12 +27,12 @@ def cli(
     env: dict[str, str] | None = None,
 ) -> subprocess.CompletedProcess[str]:
     """Run graphglue-lsp; sanitizer reports fail the test."""
-    ours = {name: value for name, value in os.environ.items() if name not in ("VIRTUAL_ENV", "CONDA_PREFIX")}
+    ours = {name: value for name, value in os.environ.items() if name not in warm_workers.LEFT_OUT}
     chosen = ["--python", python] if python and arguments[0] in ("check", "fix", "graph", "doctor", "explain") else []
     done = subprocess.run(
         [str(BIN / "graphglue-lsp"), arguments[0], *chosen, *arguments[1:]],
         cwd=cwd,
-        env={**ours, **(env or {})},
+        env={**ours, **warm_workers.environment(BIN), **(env or {})},
         input=stdin,
         capture_output=True,
         text=True,

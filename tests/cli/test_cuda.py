@@ -13,6 +13,7 @@ import pytest
 from conftest import BIN, cli
 
 torch = pytest.importorskip("torch")
+pytestmark = pytest.mark.own_worker("devices are looked for at its start")
 without_gpu = pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
 faked = pytest.mark.skipif(torch.version.cuda is not None, reason="this torch loads its own CUDA runtime first")
 

@@ -29,6 +29,9 @@ from pytest_lsp.client import DEFAULT_CLIENT_FEATURES, register_lsp_features
 from pytest_lsp.protocol import LanguageClientProtocol
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests"))
+import warm_workers  # noqa: E402
+
 DEADLINE = 120.0  # seconds: torch is imported under load, on two cores
 CONVERTER = conformance.CONVERTER
 
@@ -97,8 +100,8 @@ def assert_clean_end(mark: str, stderr: bytes) -> None:
 
 def environment(mark: str, extra: dict[str, str] | None = None) -> dict[str, str]:
     """The tests' own interpreter is nobody's choice by accident: what would name it is taken out."""
-    env = {k: v for k, v in os.environ.items() if k not in ("VIRTUAL_ENV", "CONDA_PREFIX", "GRAPHGLUE_LOG")}
-    return {**env, "GRAPHGLUE_TEST_MARK": mark, **(extra or {})}
+    env = {k: v for k, v in os.environ.items() if k not in warm_workers.LEFT_OUT and k != "GRAPHGLUE_LOG"}
+    return {**env, **warm_workers.environment(Path(find_server()).parent), "GRAPHGLUE_TEST_MARK": mark, **(extra or {})}
 
 
 # ---- pytest-lsp ---------------------------------------------------------------------------------------------------------

@@ -10,7 +10,10 @@ from lsprotocol import types
 from places import covered
 
 torch = pytest.importorskip("torch")
-pytestmark = pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+pytestmark = [
+    pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU"),
+    pytest.mark.own_worker("devices are looked for at its start"),
+]
 
 NET = """import torch
 

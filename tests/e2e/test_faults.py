@@ -4,6 +4,7 @@ import time
 from pathlib import Path
 
 import programs
+import pytest
 import support
 from test_hover import hover
 
@@ -33,6 +34,7 @@ def is_sanitized() -> bool:
     return b"__asan_init" in Path(support.find_server()).read_bytes()
 
 
+@pytest.mark.own_worker("how what a job does to its processes is contained")
 async def test_hover_after_faults(start, record_property):
     client = await start(trusted=True, settings={"capture": {"timeout": 2}})
     good = client.open("model.py", programs.BRANCH)

@@ -10,6 +10,7 @@ from lsprotocol import types
 from support import framed
 
 INVALID_REQUEST = -32600
+pytestmark = pytest.mark.own_worker("what the end of the server leaves of it")
 
 
 def test_requests_after_shutdown_are_refused(raw):

@@ -106,6 +106,7 @@ async def test_a_python_that_is_something_else(start, tmp_path):
     assert str(fake) in said, said
 
 
+@pytest.mark.own_worker("what is left of it when it is killed")
 async def test_a_worker_that_is_killed_comes_back(start):
     client = await start(trusted=True)
     uri = client.open("model.py", programs.BRANCH)

@@ -39,7 +39,7 @@ def run(editor: Path, folder: Path, *arguments: str, **environment: str) -> subp
     return subprocess.run(
         [str(editor), "--headless", "-u", "NONE", "-i", "NONE", "-n", *arguments],
         cwd=folder,
-        env={**env, **environment},
+        env={**env, **support.warm_workers.environment(Path(support.find_server()).parent), **environment},
         capture_output=True,
         text=True,
         timeout=400,
