@@ -1,12 +1,13 @@
-"""The six models of bench/models.py, mended inside transformers through the overlay and run with it.
+"""The six models of bench/models.py, mended inside transformers through the overlay and run with it; with --experts, those of bench/experts.py.
 
-    python bench/models_overlay.py [-k NAME…] [--bin build/release/bin] [--python PYTHON]
+    python bench/models_overlay.py [--experts] [-k NAME…] [--bin build/release/bin] [--python PYTHON]
 
 For each model, and BART in half precision too, each step in a process of its own: the unmodified package is called without the compiler and
-under it; `fix --package transformers --max-safety effects` mends what it meets; `run` calls the patched package without the compiler and
-under it, with `fullgraph=True`.  Every call is made three times on one instance, on the given inputs and on *other* ones: of another seed, and
-such that the mended branch is taken (half precision: values that overflow; Phi-3: a sequence longer than its short factors are for).  All
-outputs have to be those of the unmodified package without the compiler, bit for bit.  Prints a table; exits with 1 when a row falls short.
+under it; `fix --package transformers --max-safety effects` (of experts: `config`) mends what it meets; `run` calls the patched package
+without the compiler and under it, with `fullgraph=True`.  Every call is made three times on one instance, on the given inputs and on *other*
+ones: of another seed, and such that the mended branch is taken (half precision: values that overflow; Phi-3: a sequence longer than its
+short factors are for).  All outputs have to be those of the unmodified package without the compiler, bit for bit.  Prints a table; exits
+with 1 when a row falls short.
 """
 
 import argparse
@@ -28,10 +29,11 @@ ROWS = (
     ("layoutlmv3", "float32"),
     ("phi3_longrope", "float32"),
 )
+EXPERTS = ("mixtral", "qwen2_moe", "deepseek_v3", "dbrx", "phimoe")
 MODEL = """import sys
 
 sys.path.insert(0, {bench!r})
-import models
+import {models} as models
 import torch
 
 
@@ -130,7 +132,11 @@ def row(name: str, dtype: str, folder: Path, options: argparse.Namespace) -> tup
 
     binary = str(Path(options.bin).resolve() / "graphglue-lsp")
     (folder / "pyproject.toml").write_text("")
-    (folder / "model.py").write_text(MODEL.format(bench=str(ROOT / "bench"), name=name, dtype=dtype))
+    (folder / "model.py").write_text(
+        MODEL.format(
+            bench=str(ROOT / "bench"), models="experts" if options.experts else "models", name=name, dtype=dtype
+        )
+    )
     (folder / "calls.py").write_text(CALLS)
     calls = [options.python, "calls.py"]
     before = json.loads(ran([*calls, "original", name, "original.pt"], folder).splitlines()[-1])
@@ -139,7 +145,7 @@ def row(name: str, dtype: str, folder: Path, options: argparse.Namespace) -> tup
         "--package",
         "transformers",
         "--max-safety",
-        "effects",
+        "config" if options.experts else "effects",
         "--apply",
         "--json",
         "--python",
@@ -175,13 +181,14 @@ def row(name: str, dtype: str, folder: Path, options: argparse.Namespace) -> tup
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("-k", nargs="*", default=[], help="only rows with one of these texts in `name dtype`")
+    parser.add_argument("--experts", action="store_true", help="mixtures of experts, with a setting of Dynamo's")
     parser.add_argument("--bin", default=os.environ.get("GRAPHGLUE_BIN") or str(ROOT / "build" / "release" / "bin"))
     parser.add_argument("--python", default=sys.executable, help="has torch and transformers (default: this one)")
     options = parser.parse_args()
     print("| model | dtype | graphs before | breaks | graphs after | breaks | outputs | rules |")
     print("| --- | --- | ---: | ---: | ---: | ---: | --- | --- |")
     short = 0
-    for name, dtype in ROWS:
+    for name, dtype in [(name, "float32") for name in EXPERTS] if options.experts else ROWS:
         if options.k and not any(k in f"{name} {dtype}" for k in options.k):
             continue
         with tempfile.TemporaryDirectory() as folder:
