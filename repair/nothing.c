@@ -110,6 +110,13 @@ typedef struct own_name {
     bool around;          /* a loop around it comes back */
 } own_name;
 
+/* A name that is only given another value. */
+static bool is_replaced(TSNode node) {
+    TSNode parent = gg__parent(node);
+    return gg__is_binding(node) && !gg_node_is(parent, "augmented_assignment") &&
+           !gg_node_is(parent, "global_statement") && !gg_node_is(parent, "nonlocal_statement");
+}
+
 static bool is_own(TSNode node, void *data) {
     const own_name *o = data;
     if (!gg_node_is(node, "identifier") || gg__is_member_name(node) || !gg_str_equal(gg__text(o->tree, node), o->name))
@@ -117,7 +124,7 @@ static bool is_own(TSNode node, void *data) {
     uint32_t at = ts_node_start_byte(node);
     if (at >= o->block.start && at < o->block.end)
         return at >= o->first.start && !gg__covers(o->right, gg_node_span(node));
-    return at < o->block.start && !o->around;
+    return (at < o->block.start && !o->around) || is_replaced(node);
 }
 
 /* Is the name read nowhere but in the block, behind the statement that binds it? */

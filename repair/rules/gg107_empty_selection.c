@@ -197,12 +197,25 @@ static bool is_set(const gg_tree *tree) {
     return false;
 }
 
-/* The guard or loop at the site, or behind it: what is chosen there has a name that it asks for. */
+typedef struct binder {
+    const gg_tree *tree;
+    TSNode statement;
+} binder;
+
+static bool is_bound_elsewhere(TSNode node, void *data) {
+    const binder *b = data;
+    return !gg_node_is(node, "identifier") || !gg__binds(b->tree, b->statement, gg__text(b->tree, node));
+}
+
+/* The guard or loop at the site, or one behind it that asks for what its statement binds. */
 static bool find(const gg_rule_input *in, gg_arena *arena, asked *a) {
-    TSNode at = gg__statement(gg_node_at(in->tree, in->span));
-    for (; !ts_node_is_null(at); at = gg__next_statement(at)) {
-        bool found = gg_node_is(at, "for_statement") ? read_loop(in, at, arena, a) : read_guard(in, at, a);
-        if (found) return true;
+    TSNode first = gg__statement(gg_node_at(in->tree, in->span));
+    binder b = {in->tree, first};
+    for (TSNode at = first; !ts_node_is_null(at); at = gg__next_statement(at)) {
+        bool loop = gg_node_is(at, "for_statement");
+        TSNode head = gg__field(at, loop ? "right" : "condition");
+        if (ts_node_is_null(head) || (!ts_node_eq(at, first) && gg__visit(head, is_bound_elsewhere, &b))) continue;
+        if (loop ? read_loop(in, at, arena, a) : read_guard(in, at, a)) return true;
     }
     return false;
 }
