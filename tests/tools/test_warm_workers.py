@@ -35,6 +35,13 @@ def graphglue_inputs():
 Template = tuple[dict[str, str], Callable[[], None]]
 
 
+@pytest.fixture(autouse=True)
+def plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests of other files import torch in this process, which sets variables."""
+    for name in warm_workers.LEFT_OUT:
+        monkeypatch.delenv(name, raising=False)
+
+
 @pytest.fixture(scope="module")
 def template() -> Iterator[Template]:
     """What makes a program use it, and what ends it."""
