@@ -197,7 +197,37 @@ static bool skips(const gg__nothing *n, TSNode statement) {
     return only && gg__is_quiet(n->in, gg__field(statement, "condition"));
 }
 
+typedef struct quotients {
+    const gg_tree *tree;
+    bool counts, divides;
+} quotients;
+
+static bool note_quotient(TSNode node, void *data) {
+    static const char *const counting[] = {"numel", "nelement", "len",  "size", "sum", "count_nonzero",
+                                           "mean",  "prod",     "norm", "std",  "var", "nansum"};
+    static const char *const dividing[] = {
+        "sqrt",        "rsqrt",  "log",       "log2",        "log10", "log1p", "div",   "reciprocal", "pow",
+        "true_divide", "divide", "remainder", "float_power", "acos",  "asin",  "atanh", "normalize",  "floor_divide"};
+    static const char *const operators[] = {"/", "//", "%", "**", "/=", "//=", "%=", "**="};
+    quotients *q = data;
+    gg_str op = gg__text(q->tree, gg__field(node, "operator"));
+    gg_str name = gg_node_is(node, "call") ? gg__called_name(q->tree, node) : GG_STR_NULL;
+    bool shape = gg_node_is(node, "attribute") && gg_str_is(gg__text(q->tree, gg__field(node, "attribute")), "shape");
+    q->counts = q->counts || shape || gg__is_one_of(name, counting, GG_COUNT(counting));
+    q->divides = q->divides || gg__is_one_of(name, dividing, GG_COUNT(dividing)) ||
+                 gg__is_one_of(op, operators, GG_COUNT(operators));
+    return true;
+}
+
+/* `scale / i.numel()`: of none it is an error, or has a gradient that is not a number, though no row takes part. */
+static bool may_divide_by_their_number(const gg_tree *tree, TSNode first) {
+    quotients q = {.tree = tree};
+    for (TSNode at = first; !ts_node_is_null(at); at = gg__next_statement(at)) gg__visit(at, note_quotient, &q);
+    return q.counts && q.divides;
+}
+
 bool gg__does_nothing(gg__nothing *n, TSNode first) {
+    if (may_divide_by_their_number(n->in->tree, first)) return false;
     for (TSNode at = first; !ts_node_is_null(at); at = gg__next_statement(at)) {
         TSNode child = gg__child(at, 0);
         bool fine = gg_node_is(at, "pass_statement") || (gg_node_is(at, "if_statement") && skips(n, at));
