@@ -4,10 +4,9 @@ graphglue-lsp fix --package transformers --max-safety config bench/experts.py
 """
 
 from collections.abc import Iterator
-from typing import Any
 
 import torch
-from models import Call, ids, ones
+from models import Call, Entry, entries, ids, ones
 from transformers import (
     DbrxConfig,
     DbrxForCausalLM,
@@ -90,8 +89,5 @@ def phimoe() -> Call:
     return PhimoeForCausalLM(PhimoeConfig(**SIZES, num_local_experts=8)), inputs()
 
 
-def graphglue_inputs() -> Iterator[tuple[str, torch.nn.Module, tuple[()], dict[str, Any]]]:
-    for make in (mixtral, qwen2_moe, deepseek_v3, dbrx, phimoe):
-        torch.manual_seed(0)
-        model, kwargs = make()
-        yield make.__name__, model.eval(), (), kwargs
+def graphglue_inputs() -> Iterator[Entry]:
+    return entries(mixtral, qwen2_moe, deepseek_v3, dbrx, phimoe)

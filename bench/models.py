@@ -5,7 +5,7 @@
 `bench/predicted_sites.py` asks how many of their sites prediction knows.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -25,6 +25,7 @@ from transformers import (
 )
 
 Call = tuple[torch.nn.Module, dict[str, torch.Tensor]]
+Entry = tuple[str, torch.nn.Module, tuple[()], dict[str, Any]]
 
 
 def ids(length: int) -> torch.Tensor:
@@ -160,8 +161,13 @@ def phi3_longrope() -> Call:
     return Phi3ForCausalLM(config), {"input_ids": ids(10), "attention_mask": ones(10)}
 
 
-def graphglue_inputs() -> Iterator[tuple[str, torch.nn.Module, tuple[()], dict[str, Any]]]:
-    for make in (t5, whisper, bart, biogpt, layoutlmv3, phi3_longrope):
+def entries(*makers: Callable[[], Call]) -> Iterator[Entry]:
+    """As graphglue_inputs() yields them."""
+    for make in makers:
         torch.manual_seed(0)
         model, inputs = make()
         yield make.__name__, model.eval(), (), inputs
+
+
+def graphglue_inputs() -> Iterator[Entry]:
+    return entries(t5, whisper, bart, biogpt, layoutlmv3, phi3_longrope)
