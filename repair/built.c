@@ -23,14 +23,23 @@ typedef struct class_search {
     const gg_tree *tree;
     gg_str name;
     TSNode found;
+    bool only, all; /* all: look whether there is another */
 } class_search;
 
-static bool is_another_class(TSNode node, void *data) {
+static bool note_class(TSNode node, void *data) {
     class_search *s = data;
-    bool found =
-        gg_node_is(node, "class_definition") && gg_str_equal(gg__text(s->tree, gg__field(node, "name")), s->name);
-    if (found) s->found = node;
-    return !found;
+    if (!gg_node_is(node, "class_definition") || !gg_str_equal(gg__text(s->tree, gg__field(node, "name")), s->name))
+        return true;
+    s->only = ts_node_is_null(s->found);
+    if (s->only) s->found = node;
+    return s->only && s->all;
+}
+
+TSNode gg__class_named(const gg_tree *tree, gg_str name, bool *only) {
+    class_search s = {.tree = tree, .name = name, .all = only != NULL};
+    gg__visit(gg_tree_root(tree), note_class, &s);
+    if (only) *only = s.only;
+    return s.found;
 }
 
 /* Is the class the other one, or derived from it by classes of the file? */
@@ -39,9 +48,8 @@ static bool derives(const gg_tree *tree, TSNode class, TSNode base, uint32_t dep
     if (ts_node_eq(class, base)) return true;
     for (uint32_t i = 0; depth < MAX_DEPTH && i < gg__child_count(bases); i++) {
         if (!gg_node_is(gg__child(bases, i), "identifier")) continue; /* `nn.Module` is another file's */
-        class_search s = {.tree = tree, .name = gg__text(tree, gg__child(bases, i))};
-        if (!gg__visit(gg_tree_root(tree), is_another_class, &s) && derives(tree, s.found, base, depth + 1))
-            return true;
+        TSNode found = gg__class_named(tree, gg__text(tree, gg__child(bases, i)), NULL);
+        if (!ts_node_is_null(found) && derives(tree, found, base, depth + 1)) return true;
     }
     return false;
 }

@@ -4,6 +4,8 @@
 
 #include "repair/syntax.h"
 
+/* The first class of that name in the file; null when there is none.  `only` (may be NULL): there is one, and no other. */
+TSNode gg__class_named(const gg_tree *tree, gg_str name, bool *only);
 /* Calls found for the right side of each assignment of the attribute (`self.act`, `net.act`) in the class around it, those that it is derived from and
  * those derived from it there, and of `net.act` anywhere; or in the whole file where it is not one of self.  Null for one that is no plain assignment.
  * False when found returned false, or there is none. */

@@ -7,10 +7,10 @@
 #include "repair/masks.h"
 #include "repair/texts.h"
 
-typedef enum empty { NEITHER, IF_IT_HOLDS, UNLESS_IT_HOLDS } empty;
-
-static empty contrary(empty e) {
-    return e == IF_IT_HOLDS ? UNLESS_IT_HOLDS : e == UNLESS_IT_HOLDS ? IF_IT_HOLDS : NEITHER;
+static gg__none contrary(gg__none e) {
+    return e == GG__NONE_IF_IT_HOLDS       ? GG__NONE_UNLESS_IT_HOLDS
+           : e == GG__NONE_UNLESS_IT_HOLDS ? GG__NONE_IF_IT_HOLDS
+                                           : GG__NEITHER;
 }
 
 static bool is_asked(const gg_tree *tree, TSNode call, const char *what, gg_str mask) {
@@ -18,29 +18,34 @@ static bool is_asked(const gg_tree *tree, TSNode call, const char *what, gg_str 
     return !ts_node_is_null(x) && gg_str_equal(gg__text(tree, x), mask);
 }
 
-/* When does the condition tell that a mask, by its name, chooses nothing? */
-static empty tells(const gg_tree *tree, TSNode condition, gg_str mask) {
+gg__none gg__compared_with_none(const gg_tree *tree, TSNode comparison) {
     static const struct {
         const char *op, *number;
-        empty says;
-    } compared[] = {{"==", "0", IF_IT_HOLDS},
-                    {"<", "1", IF_IT_HOLDS},
-                    {">", "0", UNLESS_IT_HOLDS},
-                    {"!=", "0", UNLESS_IT_HOLDS},
-                    {">=", "1", UNLESS_IT_HOLDS}};
+        gg__none says;
+    } compared[] = {{"==", "0", GG__NONE_IF_IT_HOLDS},
+                    {"<", "1", GG__NONE_IF_IT_HOLDS},
+                    {">", "0", GG__NONE_UNLESS_IT_HOLDS},
+                    {"!=", "0", GG__NONE_UNLESS_IT_HOLDS},
+                    {">=", "1", GG__NONE_UNLESS_IT_HOLDS}};
+    gg_str op = gg__text(tree, ts_node_child(comparison, 1)), number = gg__text(tree, gg__child(comparison, 1));
+    for (size_t i = 0; i < GG_COUNT(compared); i++)
+        if (gg_str_is(op, compared[i].op) && gg_str_is(number, compared[i].number)) return compared[i].says;
+    return GG__NEITHER;
+}
+
+/* When does the condition tell that a mask, by its name, chooses nothing? */
+static gg__none tells(const gg_tree *tree, TSNode condition, gg_str mask) {
     condition = gg__strip_parentheses(condition);
     if (gg_node_is(condition, "not_operator")) {
         TSNode inner = gg__strip_parentheses(gg__field(condition, "argument"));
-        return gg_node_is(inner, "not_operator") ? NEITHER : contrary(tells(tree, inner, mask));
+        return gg_node_is(inner, "not_operator") ? GG__NEITHER : contrary(tells(tree, inner, mask));
     }
-    if (is_asked(tree, condition, "any", mask) || is_asked(tree, condition, "sum", mask)) return UNLESS_IT_HOLDS;
+    if (is_asked(tree, condition, "any", mask) || is_asked(tree, condition, "sum", mask))
+        return GG__NONE_UNLESS_IT_HOLDS;
     if (!gg_node_is(condition, "comparison_operator") || gg__child_count(condition) != 2 ||
         !is_asked(tree, gg__strip_parentheses(gg__child(condition, 0)), "sum", mask))
-        return NEITHER;
-    gg_str op = gg__text(tree, ts_node_child(condition, 1)), number = gg__text(tree, gg__child(condition, 1));
-    for (size_t i = 0; i < GG_COUNT(compared); i++)
-        if (gg_str_is(op, compared[i].op) && gg_str_is(number, compared[i].number)) return compared[i].says;
-    return NEITHER;
+        return GG__NEITHER;
+    return gg__compared_with_none(tree, condition);
 }
 
 TSNode gg__asked_for_mask(const gg_tree *tree, TSNode node, gg_str mask) {
@@ -50,7 +55,8 @@ TSNode gg__asked_for_mask(const gg_tree *tree, TSNode node, gg_str mask) {
         if (gg_node_is(parent, "conditional_expression") && !ts_node_eq(gg__child(parent, 1), at)) {
             TSNode condition = gg__child(parent, 1);
             bool yes = ts_node_eq(gg__child(parent, 0), at);
-            return tells(tree, condition, mask) == (yes ? UNLESS_IT_HOLDS : IF_IT_HOLDS) ? condition : none;
+            return tells(tree, condition, mask) == (yes ? GG__NONE_UNLESS_IT_HOLDS : GG__NONE_IF_IT_HOLDS) ? condition
+                                                                                                           : none;
         }
         if (gg_node_is(parent, "block")) break;
         if (gg_node_is(parent, "lambda") || gg__is_comprehension(parent)) return none;
@@ -60,7 +66,7 @@ TSNode gg__asked_for_mask(const gg_tree *tree, TSNode node, gg_str mask) {
         TSNode condition = gg__field(before, "condition");
         if (gg_node_is(before, "if_statement") && ts_node_is_null(gg__field(before, "alternative")) &&
             gg__ends_with(gg__field(before, "consequence"), exits, GG_COUNT(exits)) &&
-            tells(tree, condition, mask) == IF_IT_HOLDS)
+            tells(tree, condition, mask) == GG__NONE_IF_IT_HOLDS)
             return condition;
     }
     TSNode block = gg__parent(at), branch = gg__parent(block);
@@ -68,7 +74,8 @@ TSNode gg__asked_for_mask(const gg_tree *tree, TSNode node, gg_str mask) {
     if (otherwise) branch = gg__parent(branch);
     TSNode condition = gg__field(branch, "condition"), alternative = gg__field(branch, "alternative");
     if (!gg_node_is(branch, "if_statement") || gg_node_is(alternative, "elif_clause")) return none;
-    return tells(tree, condition, mask) == (otherwise ? IF_IT_HOLDS : UNLESS_IT_HOLDS) ? condition : none;
+    return tells(tree, condition, mask) == (otherwise ? GG__NONE_IF_IT_HOLDS : GG__NONE_UNLESS_IT_HOLDS) ? condition
+                                                                                                         : none;
 }
 
 /* The operands of `torch.where(m, y, -100)`; false for another expression. */

@@ -47,32 +47,33 @@ static bool rows_of(const gg_rule_input *in, TSNode node, gg__sized *out, int32_
     return true;
 }
 
-/* `E.shape[0]`, `E.size(0)`, `len(E)`: how many rows.  `E.numel()`: the rows and columns. */
-bool gg__is_size(const gg_rule_input *in, TSNode node, gg__sized *out) {
-    int32_t columns;
-    *out = (gg__sized){.asked = node};
+TSNode gg__size_asked(const gg_tree *tree, TSNode node, bool *elements) {
+    TSNode function = gg__field(node, "function"), arguments = gg__field(node, "arguments"), none = {0};
+    uint32_t count = gg__child_count(arguments);
+    *elements = false;
     if (gg_node_is(node, "subscript")) {
         TSNode shape = gg__field(node, "value");
-        return gg_node_is(shape, "attribute") &&
-               gg_str_is(gg__text(in->tree, gg__field(shape, "attribute")), "shape") && gg__child_count(node) == 2 &&
-               gg_str_is(gg__text(in->tree, gg__field(node, "subscript")), "0") &&
-               rows_of(in, gg__field(shape, "object"), out, &columns);
+        bool first = gg_node_is(shape, "attribute") && gg__child_count(node) == 2 &&
+                     gg_str_is(gg__text(tree, gg__field(shape, "attribute")), "shape") &&
+                     gg_str_is(gg__text(tree, gg__field(node, "subscript")), "0");
+        return first ? gg__field(shape, "object") : none;
     }
-    TSNode function = gg__field(node, "function"), arguments = gg__field(node, "arguments");
-    uint32_t count = gg__child_count(arguments);
-    if (!gg_node_is(node, "call")) return false;
+    if (!gg_node_is(node, "call")) return none;
     if (gg_node_is(function, "identifier"))
-        return gg_str_is(gg__text(in->tree, function), "len") && count == 1 &&
-               !gg__is_local(in->tree, node, GG_STR("len")) && !gg__is_bound_in_module(in->tree, GG_STR("len")) &&
-               rows_of(in, gg__child(arguments, 0), out, &columns);
-    gg_str name = gg__text(in->tree, gg__field(function, "attribute"));
-    TSNode object = gg__field(function, "object");
-    if (gg_str_is(name, "size"))
-        return count == 1 && gg_str_is(gg__text(in->tree, gg__child(arguments, 0)), "0") &&
-               rows_of(in, object, out, &columns);
-    bool elements = gg_str_is(name, "numel") || gg_str_is(name, "nelement");
-    if (!elements || count || !rows_of(in, object, out, &columns) || columns < 0) return false;
-    out->columns = columns;
+        return gg__names_builtin(tree, function, "len") && count == 1 ? gg__child(arguments, 0) : none;
+    gg_str name = gg__text(tree, gg__field(function, "attribute"));
+    bool rows = gg_str_is(name, "size") && count == 1 && gg_str_is(gg__text(tree, gg__child(arguments, 0)), "0");
+    *elements = (gg_str_is(name, "numel") || gg_str_is(name, "nelement")) && count == 0;
+    return rows || *elements ? gg__field(function, "object") : none;
+}
+
+bool gg__is_size(const gg_rule_input *in, TSNode node, gg__sized *out) {
+    int32_t columns;
+    bool elements;
+    *out = (gg__sized){.asked = node};
+    TSNode x = gg__size_asked(in->tree, node, &elements);
+    if (ts_node_is_null(x) || !rows_of(in, x, out, &columns) || (elements && columns < 0)) return false;
+    if (elements) out->columns = columns;
     return true;
 }
 

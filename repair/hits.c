@@ -4,9 +4,9 @@
 #include "repair/masks.h"
 #include "repair/nothing.h"
 
-enum { MAX_NAMES = 4 };
+enum { MAX_FORMS = 16 };
 
-/* What the name holds there, and what that name holds. */
+/* What a name holds there; any other expression is itself. */
 static TSNode value_of(const gg_tree *tree, TSNode node) {
     node = gg__strip_parentheses(node);
     return gg_node_is(node, "identifier") ? gg__strip_parentheses(gg__value_at(tree, node, gg__text(tree, node)))
@@ -17,29 +17,26 @@ static bool is_zero(const gg_tree *tree, TSNode node) {
     return gg_str_is(gg__text(tree, node), "0");
 }
 
-/* A method or a function of torch of that name: its tensor goes to `x`, the argument behind it, if any, to `argument`.  False where there are more. */
-static bool is_call(const gg_tree *tree, TSNode node, const char *name, TSNode *x, TSNode *argument) {
-    TSNode function = gg__field(node, "function"), arguments = gg__field(node, "arguments");
-    uint32_t count = gg__child_count(arguments);
-    if (!gg_node_is(node, "call") || !gg_str_is(gg__called_name(tree, node), name)) return false;
-    bool of_torch = gg__is_torchs(tree, node);
-    *x = of_torch ? gg__child(arguments, 0) : gg__field(function, "object");
-    *argument = gg__child(arguments, of_torch ? 1 : 0);
-    return !ts_node_is_null(*x) && count <= (of_torch ? 2U : 1U) && gg_node_is(function, "attribute");
+/* The argument behind the tensor of `x.sum(d)`, `torch.sum(x, d)`. */
+static TSNode last_argument(TSNode call) {
+    TSNode arguments = gg__field(call, "arguments");
+    return gg__child(arguments, gg__child_count(arguments) - 1);
 }
 
 /* X of `X > 0`, `torch.greater(X, 0)`, `X != 0`: the same indices, where nothing is negative */
-static TSNode positive(const gg_tree *tree, TSNode node) {
+static TSNode positive(const gg_rule_input *in, TSNode node) {
+    const gg_tree *tree = in->tree;
     static const char *const names[] = {"gt", "greater", "ne", "not_equal"};
-    TSNode x, zero;
     node = gg__strip_parentheses(node);
     if (gg_node_is(node, "comparison_operator") && gg__child_count(node) == 2) {
         gg_str op = gg__text(tree, ts_node_child(node, 1));
         bool known = (gg_str_is(op, ">") || gg_str_is(op, "!=")) && is_zero(tree, gg__child(node, 1));
         return known ? gg__strip_parentheses(gg__child(node, 0)) : node;
     }
-    for (size_t i = 0; i < GG_COUNT(names); i++)
-        if (is_call(tree, node, names[i], &x, &zero) && is_zero(tree, zero)) return gg__strip_parentheses(x);
+    for (size_t i = 0; i < GG_COUNT(names); i++) {
+        TSNode x = gg__call_operand(in, node, names[i], 1, true);
+        if (!ts_node_is_null(x) && is_zero(tree, last_argument(node))) return gg__strip_parentheses(x);
+    }
     return node;
 }
 
@@ -50,7 +47,7 @@ static bool is_one_hot(const gg_tree *tree, TSNode node) {
     static const char *const forms[] = {"permute", "transpose", "view",    "reshape",    "bool",
                                         "long",    "int",       "float",   "to",         "unsqueeze",
                                         "movedim", "t",         "flatten", "contiguous", "squeeze"};
-    for (uint32_t i = 0; i < 4 * MAX_NAMES; i++) {
+    for (uint32_t i = 0; i < MAX_FORMS; i++) {
         node = value_of(tree, node);
         if (!gg_node_is(node, "call")) return false;
         if (gg_str_is(gg__called_name(tree, node), "one_hot")) return gg__is_torchs(tree, node);
@@ -120,9 +117,10 @@ static bool is_last_size(const gg_tree *tree, TSNode size, TSNode mask) {
 /* `m.sum(dim=(-1, -2))`, `m.reshape(a * b, n).sum(dim=0)`: how many each index along one dimension of the mask chooses */
 static bool counts(const gg_rule_input *in, TSNode node, gg__hits *h) {
     const gg_tree *tree = in->tree;
-    TSNode x, dims;
     node = value_of(tree, node);
-    if (!is_call(tree, node, "sum", &x, &dims) && !is_call(tree, node, "any", &x, &dims)) return false;
+    TSNode x = gg__call_operand(in, node, "sum", 1, true), dims = last_argument(node);
+    if (ts_node_is_null(x)) x = gg__call_operand(in, node, "any", 1, true);
+    if (ts_node_is_null(x)) return false;
     x = gg__strip_parentheses(x);
     TSNode function = gg__field(x, "function"), sizes = gg__field(x, "arguments");
     gg_str form = gg__called_name(tree, x);
@@ -174,9 +172,8 @@ static TSNode binding_of(const gg_tree *tree, TSNode loop) {
     if (!gg_node_is(assignment, "assignment") || !gg_node_is(gg__field(assignment, "left"), "identifier") ||
         ts_node_is_null(right) || !gg__visit(gg__function(loop), is_for_the_loop, &u))
         return none;
-    for (TSNode at = gg__parent(loop); !ts_node_eq(at, gg__function(loop)); at = gg__parent(at))
-        if (gg_node_is(at, "for_statement") || gg_node_is(at, "while_statement")) return none; /* it comes back */
-    return statement;
+    bool comes_back = gg__runs_from(loop) < ts_node_start_byte(loop);
+    return comes_back ? none : statement;
 }
 
 typedef struct mentions {
@@ -201,15 +198,16 @@ static bool stays(const gg_tree *tree, TSNode name, const gg__hits *h) {
 }
 
 /* The name of what has as many elements in its first dimension as there are indices. */
-static bool find_sized(const gg_tree *tree, TSNode counted, gg__hits *h) {
-    TSNode node = positive(tree, counted);
+static bool find_sized(const gg_rule_input *in, TSNode counted, gg__hits *h) {
+    const gg_tree *tree = in->tree;
+    TSNode node = positive(in, counted);
     h->sized = gg_node_is(node, "identifier") ? node : h->mask;
     return (gg_node_is(node, "identifier") || h->axis == 0) && stays(tree, h->sized, h) && stays(tree, h->mask, h);
 }
 
 bool gg__read_hits(const gg_rule_input *in, TSNode loop, gg__hits *out) {
     const gg_tree *tree = in->tree;
-    TSNode right = gg__strip_parentheses(gg__field(loop, "right")), rows = {0}, x, none;
+    TSNode right = gg__strip_parentheses(gg__field(loop, "right")), rows = {0};
     *out = (gg__hits){.loop = loop};
     if (!gg_node_is(loop, "for_statement") || !gg_node_is(gg__field(loop, "left"), "identifier") ||
         !ts_node_is_null(gg__field(loop, "alternative")))
@@ -218,8 +216,9 @@ bool gg__read_hits(const gg_rule_input *in, TSNode loop, gg__hits *out) {
         out->statement = binding_of(tree, loop);
         right = gg__strip_parentheses(gg__field(gg__child(out->statement, 0), "right"));
     }
-    out->tensors = !is_call(tree, right, "tolist", &x, &none) || !ts_node_is_null(none);
-    if (!out->tensors) right = gg__strip_parentheses(x);
+    TSNode listed = gg__call_operand(in, right, "tolist", 0, true);
+    out->tensors = ts_node_is_null(listed);
+    if (!out->tensors) right = gg__strip_parentheses(listed);
     TSNode chosen = {0};
     if (gg_node_is(right, "subscript") && is_zero(tree, gg__field(right, "subscript")))
         chosen = gg__nonzero_tuple_of(in, gg__field(right, "value"));
@@ -227,5 +226,5 @@ bool gg__read_hits(const gg_rule_input *in, TSNode loop, gg__hits *out) {
         chosen = gg__nonzero_rows_of(in, rows);
     else if (out->tensors) /* of lists of one number each nothing can be indexed */
         chosen = gg__nonzero_rows_of(in, right), out->rows = true;
-    return !ts_node_is_null(chosen) && counts(in, positive(tree, chosen), out) && find_sized(tree, chosen, out);
+    return !ts_node_is_null(chosen) && counts(in, positive(in, chosen), out) && find_sized(in, chosen, out);
 }

@@ -82,6 +82,8 @@ typedef struct gg__sized {
     int32_t columns; /* how often each counts, where that is more than once */
 } gg__sized;
 
+/* E of `E.shape[0]`, `E.size(0)`, `len(E)`: how many rows; and of `E.numel()`, the rows and columns, with `*elements`.  Null when it is none. */
+TSNode gg__size_asked(const gg_tree *tree, TSNode node, bool *elements);
 /* Does the expression ask how large such a tensor is, proven by the facts? */
 bool gg__is_size(const gg_rule_input *in, TSNode node, gg__sized *out);
 /* The same as an int64 tensor without dimensions, as an operand.  Text of the arena. */
@@ -106,6 +108,9 @@ typedef struct
 void gg__divide_call(TSNode call, gg_str divisor, bool wrap, gg_arena *arena, gg_edits *edits);
 /* Can a statement be put in front of the one the node lies in, to run just when the node is evaluated? */
 bool gg__is_always_evaluated(const gg_rule_input *in, TSNode node);
+/* When does a comparison of how many there are, `n > 0`, `n < 1`, tell that there are none? */
+typedef enum gg__none { GG__NEITHER, GG__NONE_IF_IT_HOLDS, GG__NONE_UNLESS_IT_HOLDS } gg__none;
+gg__none gg__compared_with_none(const gg_tree *tree, TSNode comparison);
 /* The condition of the innermost branch around the node, or of one in front of it that returns, where the node runs only when the mask of this name chooses
  * something, and always then; null where there is none (classes.c). */
 TSNode gg__asked_for_mask(const gg_tree *tree, TSNode node, gg_str mask);

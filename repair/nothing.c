@@ -22,15 +22,11 @@ bool gg__is_no_mask(gg__nothing *n, gg_str text) {
     return add(n->masks, &n->mask_count, text);
 }
 
-bool gg__is_no_index(gg__nothing *n, gg_str name) {
-    return add(n->indices, &n->index_count, name);
-}
-
 static bool is_mask(const gg__nothing *n, TSNode node) {
     return !ts_node_is_null(node) && has(n->masks, n->mask_count, gg__text(n->in->tree, gg__strip_parentheses(node)));
 }
 
-static bool is_index(const gg__nothing *n, TSNode node) {
+bool gg__is_no_index(const gg__nothing *n, TSNode node) {
     return gg_node_is(node, "identifier") && has(n->indices, n->index_count, gg__text(n->in->tree, node));
 }
 
@@ -38,9 +34,19 @@ static bool is_pattern(TSNode node) {
     return gg_node_is(node, "pattern_list") || gg_node_is(node, "tuple_pattern");
 }
 
-/* What `torch.where(m)[0]`, `m.nonzero().flatten()` is true of; null when the expression is none of them. */
-static TSNode chosen_by(const gg__nothing *n, TSNode right) {
-    TSNode rows = {0};
+/* What `i` and `i, j` bind. */
+static uint32_t name_count(TSNode left) {
+    return is_pattern(left) ? gg__child_count(left) : 1;
+}
+
+static TSNode name_at(TSNode left, uint32_t i) {
+    return is_pattern(left) ? gg__child(left, i) : left;
+}
+
+/* The mask by which `i, j = torch.where(m)`, `i = torch.where(m)[0]`, `i = m.nonzero().flatten()` choose; null for another assignment. */
+static TSNode chosen_by(const gg__nothing *n, TSNode assignment) {
+    TSNode right = gg__strip_parentheses(gg__field(assignment, "right")), rows = {0};
+    if (is_pattern(gg__field(assignment, "left"))) return gg__nonzero_tuple_of(n->in, right);
     if (gg_node_is(right, "subscript") && gg__child_count(right) == 2)
         return gg_node_is(gg__field(right, "subscript"), "integer")
                    ? gg__nonzero_tuple_of(n->in, gg__field(right, "value"))
@@ -48,23 +54,30 @@ static TSNode chosen_by(const gg__nothing *n, TSNode right) {
     return gg__is_flattening(n->in, right, &rows) ? gg__nonzero_rows_of(n->in, rows) : rows;
 }
 
+/* The names that are bound are indices of nothing. */
+static bool add_indices(gg__nothing *n, TSNode left) {
+    for (uint32_t i = 0; i < name_count(left); i++) {
+        TSNode name = name_at(left, i);
+        if (!gg_node_is(name, "identifier") || !add(n->indices, &n->index_count, gg__text(n->in->tree, name)))
+            return false;
+    }
+    return true;
+}
+
+bool gg__learn_indices(gg__nothing *n, TSNode statement) {
+    TSNode assignment = gg__child(statement, 0);
+    return gg_node_is(assignment, "assignment") && !ts_node_is_null(chosen_by(n, assignment)) &&
+           add_indices(n, gg__field(assignment, "left"));
+}
+
 bool gg__learn_nothing(gg__nothing *n, TSNode statement) {
-    const gg_tree *tree = n->in->tree;
     TSNode assignment = gg__child(statement, 0), left = gg__field(assignment, "left");
     TSNode right = gg__strip_parentheses(gg__field(assignment, "right"));
     if (!gg_node_is(assignment, "assignment")) return false;
-    if (is_pattern(left)) {
-        if (!is_mask(n, gg__nonzero_tuple_of(n->in, right))) return false;
-        for (uint32_t i = 0; i < gg__child_count(left); i++) {
-            TSNode name = gg__child(left, i);
-            if (!gg_node_is(name, "identifier") || !gg__is_no_index(n, gg__text(tree, name))) return false;
-        }
-        return true;
-    }
+    if (is_mask(n, chosen_by(n, assignment))) return add_indices(n, left);
     if (!gg_node_is(left, "identifier")) return false;
-    if (is_mask(n, right)) return gg__is_no_mask(n, gg__text(tree, left));
-    if (is_index(n, right) || is_mask(n, chosen_by(n, right))) return gg__is_no_index(n, gg__text(tree, left));
-    return false;
+    if (is_mask(n, right)) return gg__is_no_mask(n, gg__text(n->in->tree, left));
+    return gg__is_no_index(n, right) && add_indices(n, left);
 }
 
 /* ---- stores ---------------------------------------------------------------------------------------------------------------- */
@@ -82,7 +95,7 @@ static bool stores_nothing(const gg__nothing *n, TSNode left) {
     uint32_t count = gg_node_is(left, "subscript") ? gg__indices_of(left, indices, GG__MAX_RANK) : 0;
     bool nothing = false;
     for (uint32_t i = 0; i < count; i++) {
-        nothing = nothing || (n->bools && is_mask(n, indices[i])) || is_index(n, indices[i]);
+        nothing = nothing || (n->bools && is_mask(n, indices[i])) || gg__is_no_index(n, indices[i]);
         if (!gg__is_quiet(n->in, indices[i])) return false;
     }
     bool tensor = gg__infer_loosely(n->in, gg__field(left, "value")).sort == GG__TENSOR; /* a dict would get a key */
@@ -96,7 +109,7 @@ static bool adds_nothing(const gg__nothing *n, TSNode call) {
     bool known = gg_node_is(function, "attribute") && gg__child_count(arguments) == 3 &&
                  gg__is_one_of(gg__text(n->in->tree, gg__field(function, "attribute")), methods, GG_COUNT(methods));
     for (uint32_t i = 0; known && i < 3; i++) known = gg__is_positional(gg__child(arguments, i));
-    return known && is_index(n, gg__child(arguments, 1)) && gg__is_quiet(n->in, gg__child(arguments, 2)) &&
+    return known && gg__is_no_index(n, gg__child(arguments, 1)) && gg__is_quiet(n->in, gg__child(arguments, 2)) &&
            gg_node_is(gg__root_of(function), "identifier") && is_another(n, gg__field(function, "object"));
 }
 
@@ -130,10 +143,9 @@ static bool is_own(TSNode node, void *data) {
 /* Is the name read nowhere but in the block, behind the statement that binds it? */
 static bool is_name_of_block(const gg__nothing *n, TSNode name) {
     const gg_tree *tree = n->in->tree;
-    TSNode function = gg__function(n->block), at = gg__parent(gg__parent(n->block)); /* behind its loop or branch */
+    TSNode function = gg__function(n->block), owner = gg__parent(n->block); /* its loop or branch */
     own_name o = {.tree = tree, .name = gg__text(tree, name), .block = gg_node_span(n->block)};
-    for (; !ts_node_is_null(at) && !ts_node_eq(at, function); at = gg__parent(at))
-        o.around = o.around || gg_node_is(at, "for_statement") || gg_node_is(at, "while_statement");
+    o.around = gg__runs_from(owner) < ts_node_start_byte(owner);
     for (uint32_t i = 0; i < gg__child_count(n->block) && o.first.end == 0; i++) {
         TSNode statement = gg__child(n->block, i);
         if (!gg__binds(tree, statement, o.name)) continue;
@@ -144,9 +156,8 @@ static bool is_name_of_block(const gg__nothing *n, TSNode name) {
 }
 
 static bool binds_its_own(const gg__nothing *n, TSNode left) {
-    uint32_t count = is_pattern(left) ? gg__child_count(left) : 1;
-    for (uint32_t i = 0; i < count; i++) {
-        TSNode name = is_pattern(left) ? gg__child(left, i) : left;
+    for (uint32_t i = 0; i < name_count(left); i++) {
+        TSNode name = name_at(left, i);
         if (!gg_node_is(name, "identifier") || !is_name_of_block(n, name)) return false;
     }
     return true;
@@ -165,9 +176,8 @@ static void forget(gg_str *list, size_t *count, gg_str name) {
 }
 
 static void forget_names(gg__nothing *n, TSNode left) {
-    uint32_t count = is_pattern(left) ? gg__child_count(left) : 1;
-    for (uint32_t i = 0; i < count; i++) {
-        gg_str name = gg__text(n->in->tree, is_pattern(left) ? gg__child(left, i) : left);
+    for (uint32_t i = 0; i < name_count(left); i++) {
+        gg_str name = gg__text(n->in->tree, name_at(left, i));
         forget(n->masks, &n->mask_count, name);
         forget(n->indices, &n->index_count, name);
     }
@@ -178,15 +188,13 @@ static bool assigns(gg__nothing *n, TSNode statement, TSNode assignment) {
     if (!ts_node_is_null(gg__field(assignment, "type")) || !gg__is_quiet(n->in, right)) return false;
     if (gg_node_is(left, "subscript")) return stores_nothing(n, left);
     if (gg_node_is(assignment, "augmented_assignment") || !binds_its_own(n, left)) return false;
-    gg__nothing before = *n;
+    gg__nothing learned = *n; /* what it is made of is read before its names hold something else */
+    size_t masks = n->mask_count, indices = n->index_count;
+    bool nothing = gg__learn_nothing(&learned, statement);
     forget_names(n, left);
-    gg__nothing after = *n;
-    *n = before; /* what it is made of is read before */
-    if (gg__learn_nothing(n, statement)) {
-        for (size_t i = before.mask_count; i < n->mask_count; i++) gg__is_no_mask(&after, n->masks[i]);
-        for (size_t i = before.index_count; i < n->index_count; i++) gg__is_no_index(&after, n->indices[i]);
-    }
-    *n = after;
+    for (size_t i = masks; nothing && i < learned.mask_count; i++) gg__is_no_mask(n, learned.masks[i]);
+    for (size_t i = indices; nothing && i < learned.index_count; i++)
+        add(n->indices, &n->index_count, learned.indices[i]);
     return true;
 }
 

@@ -20,9 +20,11 @@ typedef struct gg__nothing {
 
 /* False where there is no room. */
 bool gg__is_no_mask(gg__nothing *n, gg_str text);
-bool gg__is_no_index(gg__nothing *n, gg_str name);
 /* Learns what a binding chooses by one of the masks: `i, j = torch.where(m)`. */
 bool gg__learn_nothing(gg__nothing *n, TSNode statement);
+/* … by whatever mask, which is known to choose nothing. */
+bool gg__learn_indices(gg__nothing *n, TSNode statement);
+bool gg__is_no_index(const gg__nothing *n, TSNode name);
 /* Do the statements from that one on, to the end of their block, nothing but compute with no rows and store none? */
 bool gg__does_nothing(gg__nothing *n, TSNode first);
 

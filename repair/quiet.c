@@ -15,58 +15,43 @@ static bool is_quiet_module(TSNode value, void *data);
 
 /* ---- modules --------------------------------------------------------------------------------------------------------------- */
 
+/* What the loop around goes over, where its target, or the last of `for i, x in enumerate(…)`, has that name. */
+static TSNode looped_over(const gg_tree *tree, TSNode node) {
+    gg_str name = gg__text(tree, node);
+    for (TSNode loop = node; !ts_node_is_null(loop); loop = gg__parent(loop)) {
+        TSNode left = gg__field(loop, "left"), over = gg__field(loop, "right");
+        TSNode last = gg_node_is(left, "pattern_list") ? gg__child(left, gg__child_count(left) - 1) : left;
+        if (!gg_node_is(loop, "for_statement") || !gg_str_equal(gg__text(tree, last), name)) continue;
+        bool counted = gg_node_is(over, "call") && gg__names_builtin(tree, gg__field(over, "function"), "enumerate");
+        return counted ? gg__child(gg__field(over, "arguments"), 0) : over;
+    }
+    return (TSNode){0};
+}
+
+/* What an element, or a name, is of: one step towards where it is held; null when there is none. */
+static TSNode held_by(const gg_tree *tree, TSNode node) {
+    if (gg_node_is(node, "subscript")) return gg__field(node, "value");
+    if (gg_node_is(node, "call") && gg__names_builtin(tree, gg__field(node, "function"), "getattr"))
+        return gg__child(gg__field(node, "arguments"), 0);
+    if (!gg_node_is(node, "identifier")) return (TSNode){0};
+    TSNode value = gg__value_at(tree, node, gg__text(tree, node));
+    return ts_node_is_null(value) ? looped_over(tree, node) : value;
+}
+
 /* `self.experts` of `self.experts[i]`, of a name for it, of the name of one in a loop over them, and of getattr(self.experts, …); null when there is none. */
 static TSNode holder_of(const gg_tree *tree, TSNode function) {
     TSNode node = gg__strip_parentheses(function), none = {0};
-    for (uint32_t i = 0; i < MAX_DEPTH; i++) {
+    for (uint32_t i = 0; i < MAX_DEPTH && !ts_node_is_null(node); i++, node = held_by(tree, node))
         if (gg_node_is(node, "attribute"))
             return gg_str_is(gg__text(tree, gg__field(node, "object")), "self") ? node : none;
-        if (gg_node_is(node, "subscript")) {
-            node = gg__field(node, "value");
-        } else if (gg_node_is(node, "call")) {
-            if (!gg__names_builtin(tree, gg__field(node, "function"), "getattr")) return none;
-            node = gg__child(gg__field(node, "arguments"), 0);
-        } else if (gg_node_is(node, "identifier")) {
-            gg_str name = gg__text(tree, node);
-            TSNode value = gg__value_at(tree, node, name), loop = node;
-            for (; ts_node_is_null(value) && !ts_node_is_null(loop); loop = gg__parent(loop)) {
-                TSNode left = gg__field(loop, "left"), over = gg__field(loop, "right");
-                TSNode last = gg_node_is(left, "pattern_list") ? gg__child(left, gg__child_count(left) - 1) : left;
-                if (!gg_node_is(loop, "for_statement") || !gg_str_equal(gg__text(tree, last), name)) continue;
-                bool counted =
-                    gg_node_is(over, "call") && gg__names_builtin(tree, gg__field(over, "function"), "enumerate");
-                value = counted ? gg__child(gg__field(over, "arguments"), 0) : over;
-            }
-            node = value;
-        } else {
-            return none;
-        }
-    }
     return none;
-}
-
-typedef struct class_search {
-    const gg_tree *tree;
-    gg_str name;
-    TSNode found;
-    uint32_t count;
-} class_search;
-
-static bool note_class(TSNode node, void *data) {
-    class_search *s = data;
-    if (gg_node_is(node, "class_definition") && gg_str_equal(gg__text(s->tree, gg__field(node, "name")), s->name)) {
-        s->found = node;
-        s->count++;
-    }
-    return true;
 }
 
 /* Its own forward; null when it is not the only class of that name, or has none. */
 static TSNode forward_of(const gg_tree *tree, gg_str name) {
-    class_search s = {.tree = tree, .name = name};
-    gg__visit(gg_tree_root(tree), note_class, &s);
-    TSNode body = gg__field(s.found, "body"), none = {0};
-    for (uint32_t i = 0; s.count == 1 && i < gg__child_count(body); i++) {
+    bool only;
+    TSNode body = gg__field(gg__class_named(tree, name, &only), "body"), none = {0};
+    for (uint32_t i = 0; only && i < gg__child_count(body); i++) {
         TSNode method = gg__child(body, i);
         if (gg_node_is(method, "function_definition") &&
             gg_str_is(gg__text(tree, gg__field(method, "name")), "forward"))

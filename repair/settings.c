@@ -56,6 +56,17 @@ bool gg__can_set(const gg_tree *tree, const char *name) {
     return gg__can_name(tree, root, "torch");
 }
 
+bool gg__is_set(const gg_tree *tree, const char *name) {
+    TSNode root = gg_tree_root(tree);
+    for (uint32_t i = 0; i < gg__child_count(root); i++) {
+        TSNode assignment = gg__child(gg__child(root, i), 0);
+        if (gg_node_is(assignment, "assignment") && gg_node_is(gg__field(assignment, "right"), "true") &&
+            gg_str_is(gg__text(tree, gg__field(gg__field(assignment, "left"), "attribute")), name))
+            return true;
+    }
+    return false;
+}
+
 static bool sets_another(const gg_tree *tree, TSNode statement, gg_str torch) {
     gg_str text = gg__text(tree, statement), config = GG_STR("._dynamo.config.");
     return gg_node_is(statement, "expression_statement") && gg_str_starts_with(text, torch) &&

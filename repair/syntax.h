@@ -65,6 +65,7 @@ uint32_t gg__front_of_definition(TSNode node);
 bool gg__has_id(const gg_rule_input *in, const char *const *ids, size_t count); /* is the site's one of them? */
 /* Can `torch._dynamo.config.<name>` be set in this file?  Not when the file speaks of it: whatever it says is the author's choice. */
 bool gg__can_set(const gg_tree *tree, const char *name);
+bool gg__is_set(const gg_tree *tree, const char *name); /* to True, by a statement of the module */
 /* A statement that sets it: behind the module's other settings, else before its first torch.compile, else after its imports.  `member`: the
  * expression that a set gets; empty: true.  Call only where gg__can_set. */
 void gg__set(const gg_tree *tree, const char *name, gg_str member, gg_arena *arena, gg_edits *edits);

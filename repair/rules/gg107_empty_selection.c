@@ -23,23 +23,6 @@ typedef struct asked {
 
 /* ---- what a guard asks -------------------------------------------------------------------------------------------------------- */
 
-/* A of `A.numel()`, `len(A)`, `A.shape[0]`, `A.size(0)` */
-static TSNode sized_of(const gg_tree *tree, TSNode node) {
-    TSNode function = gg__field(node, "function"), arguments = gg__field(node, "arguments"), none = {0};
-    if (gg_node_is(node, "subscript")) {
-        TSNode shape = gg__field(node, "value");
-        bool first = gg_str_is(gg__text(tree, gg__field(node, "subscript")), "0") &&
-                     gg_str_is(gg__text(tree, gg__field(shape, "attribute")), "shape");
-        return first ? gg__field(shape, "object") : none;
-    }
-    uint32_t count = gg__child_count(arguments);
-    if (gg__names_builtin(tree, function, "len") && count == 1) return gg__child(arguments, 0);
-    gg_str name = gg__text(tree, gg__field(function, "attribute"));
-    bool all = count == 0 && (gg_str_is(name, "numel") || gg_str_is(name, "nelement"));
-    bool first = count == 1 && gg_str_is(name, "size") && gg_str_is(gg__text(tree, gg__child(arguments, 0)), "0");
-    return gg_node_is(node, "call") && (all || first) ? gg__field(function, "object") : none;
-}
-
 /* M of `M.any()`, `M.sum()`, `torch.any(M)`, with `.item()` behind it or in bool() */
 static TSNode mask_of(const gg_rule_input *in, TSNode node) {
     const gg_tree *tree = in->tree;
@@ -58,20 +41,7 @@ static bool learn_index(gg__nothing *n, TSNode guard, TSNode name) {
     gg_str text = gg__text(tree, name);
     if (!gg_node_is(name, "identifier")) return false;
     for (TSNode at = ts_node_prev_named_sibling(guard); !ts_node_is_null(at); at = ts_node_prev_named_sibling(at)) {
-        TSNode right = gg__strip_parentheses(gg__field(gg__child(at, 0), "right")), rows = {0}, m = {0};
-        if (!gg__binds(tree, at, text)) continue;
-        if (gg_node_is(right, "subscript"))
-            m = gg__nonzero_tuple_of(n->in, gg__field(right, "value"));
-        else if (gg__is_flattening(n->in, right, &rows))
-            m = gg__nonzero_rows_of(n->in, rows);
-        else
-            m = gg__nonzero_tuple_of(n->in, right);
-        size_t count = n->mask_count;
-        if (ts_node_is_null(m) || !gg__is_no_mask(n, gg__text(tree, m)) || !gg__learn_nothing(n, at)) return false;
-        n->mask_count = count; /* it may be no mask of bools, by which elements are chosen */
-        for (size_t i = 0; i < n->index_count; i++)
-            if (gg_str_equal(n->indices[i], text)) return true;
-        return false;
+        if (gg__binds(tree, at, text)) return gg__learn_indices(n, at) && gg__is_no_index(n, name);
     }
     return false;
 }
@@ -85,14 +55,13 @@ static bool read_condition(gg__nothing *n, TSNode guard, bool *when_true) {
         *when_true = true;
         node = gg__strip_parentheses(gg__field(node, "argument"));
     } else if (gg_node_is(node, "comparison_operator") && gg__child_count(node) == 2) {
-        gg_str op = gg__text(tree, ts_node_child(node, 1)), bound = gg__text(tree, gg__child(node, 1));
-        bool zero = gg_str_is(bound, "0"), one = gg_str_is(bound, "1");
-        *when_true = (zero && gg_str_is(op, "==")) || (one && gg_str_is(op, "<"));
-        bool some = (zero && (gg_str_is(op, ">") || gg_str_is(op, "!="))) || (one && gg_str_is(op, ">="));
-        if (!*when_true && !some) return false;
+        gg__none says = gg__compared_with_none(tree, node);
+        if (says == GG__NEITHER) return false;
+        *when_true = says == GG__NONE_IF_IT_HOLDS;
         node = gg__strip_parentheses(gg__child(node, 0));
     }
-    TSNode index = sized_of(tree, node);
+    bool elements;
+    TSNode index = gg__size_asked(tree, node, &elements);
     if (!ts_node_is_null(index)) return learn_index(n, guard, index);
     TSNode mask = mask_of(n->in, node);
     n->bools = true;
@@ -186,17 +155,6 @@ static bool read_loop(const gg_rule_input *in, TSNode loop, gg_arena *arena, ask
 
 /* ---- the site ------------------------------------------------------------------------------------------------------------------ */
 
-static bool is_set(const gg_tree *tree) {
-    TSNode root = gg_tree_root(tree);
-    for (uint32_t i = 0; i < gg__child_count(root); i++) {
-        TSNode assignment = gg__child(gg__child(root, i), 0);
-        if (gg_node_is(assignment, "assignment") && gg_node_is(gg__field(assignment, "right"), "true") &&
-            gg_str_is(gg__text(tree, gg__field(gg__field(assignment, "left"), "attribute")), setting))
-            return true;
-    }
-    return false;
-}
-
 typedef struct binder {
     const gg_tree *tree;
     TSNode statement;
@@ -241,7 +199,8 @@ static uint32_t start_of(const gg_tree *tree, TSNode guard) {
 
 static bool check(const gg_rule_input *in, gg_rule_match *out) {
     static const char *const ids[] = {"GB0036", "GB0170", "GB0124", "GB0033", "GB0000", "GB7000"};
-    if (!gg__has_id(in, ids, GG_COUNT(ids)) || (!gg__can_set(in->tree, setting) && !is_set(in->tree))) return false;
+    if (!gg__has_id(in, ids, GG_COUNT(ids)) || (!gg__can_set(in->tree, setting) && !gg__is_set(in->tree, setting)))
+        return false;
     gg_arena *arena = gg_arena_new();
     asked a = {0};
     bool found = find(in, arena, &a);
@@ -292,7 +251,7 @@ static int edit(const gg_rule_input *in, const gg_rule_match *match, gg_arena *a
     asked a = {0};
     (void)match;
     if (!find(in, arena, &a)) return gg_fail(err, GG_ENOMATCH, "not proven to do nothing where nothing is chosen");
-    if (!is_set(in->tree)) gg__set(in->tree, setting, GG_STR_NULL, arena, out);
+    if (!gg__is_set(in->tree, setting)) gg__set(in->tree, setting, GG_STR_NULL, arena, out);
     if (ts_node_is_null(a.guard))
         edit_loop(in->tree, &a, arena, out);
     else if (a.skips)
