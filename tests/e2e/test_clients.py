@@ -47,6 +47,7 @@ async def shown_at_the_entry(client, uri):
     return said
 
 
+@pytest.mark.own_worker("a warm one may be done before anything is shown")
 @pytest.mark.parametrize("editor", EDITORS)
 async def test_an_ordinary_hour(start, editor):
     capabilities = client_capabilities(editor)

@@ -4,10 +4,12 @@ import sys
 import textwrap
 
 import programs
+import pytest
 from lsprotocol import types
 from test_execute_command import execute
 
 
+@pytest.mark.own_worker("a warm one may be done before anything is shown")
 async def test_a_capture_begins_and_ends(start):
     client = await start(trusted=True)
     uri = client.open("model.py", programs.BRANCH)
