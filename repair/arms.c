@@ -341,6 +341,8 @@ static void settle(gg__select *s, gg__arm *arm) {
 
 /* A name, an attribute, a part of one: memory that others may change; but for the names that conditions were given here. */
 static bool is_stored_name(const gg__select *s, gg_str text) {
+    gg_str shaped = GG_STR(GG__ONE_ELEMENT);
+    if (gg_str_ends_with(text, shaped)) text = gg_str_slice(text, 0, text.len - shaped.len);
     for (size_t i = 0; i < s->made_count; i++)
         if (gg_str_equal(s->made[i], text)) return false;
     return gg_str_find(text, GG_STR("("), 0) == SIZE_MAX && gg_str_find(text, GG_STR(" "), 0) == SIZE_MAX;

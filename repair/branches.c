@@ -10,13 +10,16 @@ typedef struct plan {
     gg__test test;
 } plan;
 
-/* `if c: continue`, and nothing else, in the body of a loop */
-static bool only_continues(TSNode node) {
-    TSNode block = gg__parent(node), loop = gg__parent(block);
-    return gg_node_is(gg__only_statement(gg__field(node, "consequence")), "continue_statement") &&
+/* `if c: continue`, and nothing else, in the body of a loop; `if c: return` in that of a function, which gives nothing behind it either. */
+static bool only_skips(TSNode node) {
+    TSNode block = gg__parent(node), around = gg__parent(block);
+    TSNode only = gg__only_statement(gg__field(node, "consequence"));
+    bool loop = gg_node_is(around, "for_statement") || gg_node_is(around, "while_statement");
+    bool leaves = gg_node_is(around, "function_definition") && gg_node_is(only, "return_statement") &&
+                  gg__child_count(only) == 0 && !ts_node_is_null(gg__next_statement(node));
+    return ((loop && gg_node_is(only, "continue_statement")) || leaves) &&
            ts_node_is_null(gg__field(node, "alternative")) && gg_node_is(block, "block") &&
-           (gg_node_is(loop, "for_statement") || gg_node_is(loop, "while_statement")) &&
-           ts_node_eq(gg__field(loop, "body"), block);
+           ts_node_eq(gg__field(around, "body"), block);
 }
 
 /* What is asked first is asked as before: only what is asked behind it must not fail. */
@@ -77,7 +80,7 @@ static bool returns(const gg__arm *arm) {
     return false;
 }
 
-/* What follows a `continue` is done where the condition is false. */
+/* What follows a `continue` or `return` is done where the condition is false. */
 static bool look_behind(gg__select *s, plan *p, gg__arm *arm, TSNode condition) {
     TSNode none = {0};
     if (!ask(s, condition, &p->test) && !gg__test_drawn(s, condition, &p->test)) return gg__untestable(s, condition);
@@ -93,7 +96,7 @@ static bool look(gg__select *s, plan *p, gg__arm *arm) {
     if (!find_if(s->in, &p->node)) return false;
     TSNode condition = gg__field(p->node, "condition"), after = gg__next_statement(p->node);
     s->statement = p->node;
-    s->skips = only_continues(p->node);
+    s->skips = only_skips(p->node);
     if (!s->skips && gg_node_is(after, "return_statement") && gg__child_count(after) == 1) p->fallback = after;
     s->finite = gg__asks_finiteness(s->in->tree, condition);
     s->keeps_tests = s->divides_safely || gg__has_messages(s, s->skips ? gg__parent(p->node) : p->node);

@@ -128,39 +128,41 @@ bool gg__is_of_its_class(const gg_tree *tree, TSNode attribute) {
 
 /* ---- modules --------------------------------------------------------------------------------------------------------------- */
 
-typedef enum built { UNKNOWN, NEW, SAME } built; /* SAME: its call returns the operand */
+/* KEPT: its call makes a tensor that autograd may keep; NEW: one that it does not; SAME: it returns the operand. */
+typedef enum built { UNKNOWN, KEPT, NEW, SAME } built;
 
 static const struct {
     const char *path;
     uint32_t in_place; /* the position of `inplace` */
+    bool keeps;        /* its result; what may be done in place counts so, too */
 } kinds[] = {
-    {"torch.nn.CELU", 1},
-    {"torch.nn.Conv1d", NEVER},
-    {"torch.nn.Conv2d", NEVER},
-    {"torch.nn.Conv3d", NEVER},
-    {"torch.nn.ELU", 1},
-    {"torch.nn.GELU", NEVER},
-    {"torch.nn.Hardshrink", NEVER},
-    {"torch.nn.Hardsigmoid", 0},
-    {"torch.nn.Hardswish", 0},
-    {"torch.nn.Hardtanh", 2},
-    {"torch.nn.LayerNorm", NEVER},
-    {"torch.nn.LeakyReLU", 1},
-    {"torch.nn.Linear", NEVER},
-    {"torch.nn.LogSigmoid", NEVER},
-    {"torch.nn.LogSoftmax", NEVER},
-    {"torch.nn.Mish", 0},
-    {"torch.nn.ReLU", 0},
-    {"torch.nn.ReLU6", 0},
-    {"torch.nn.SELU", 0},
-    {"torch.nn.SiLU", 0},
-    {"torch.nn.Sigmoid", NEVER},
-    {"torch.nn.Softmax", NEVER},
-    {"torch.nn.Softplus", NEVER},
-    {"torch.nn.Softshrink", NEVER},
-    {"torch.nn.Softsign", NEVER},
-    {"torch.nn.Tanh", NEVER},
-    {"torch.nn.Tanhshrink", NEVER},
+    {"torch.nn.CELU", 1, true},
+    {"torch.nn.Conv1d", NEVER, false},
+    {"torch.nn.Conv2d", NEVER, false},
+    {"torch.nn.Conv3d", NEVER, false},
+    {"torch.nn.ELU", 1, true},
+    {"torch.nn.GELU", NEVER, false},
+    {"torch.nn.Hardshrink", NEVER, false},
+    {"torch.nn.Hardsigmoid", 0, true},
+    {"torch.nn.Hardswish", 0, true},
+    {"torch.nn.Hardtanh", 2, true},
+    {"torch.nn.LayerNorm", NEVER, false},
+    {"torch.nn.LeakyReLU", 1, true},
+    {"torch.nn.Linear", NEVER, false},
+    {"torch.nn.LogSigmoid", NEVER, false},
+    {"torch.nn.LogSoftmax", NEVER, true},
+    {"torch.nn.Mish", 0, true},
+    {"torch.nn.ReLU", 0, true},
+    {"torch.nn.ReLU6", 0, true},
+    {"torch.nn.SELU", 0, true},
+    {"torch.nn.SiLU", 0, true},
+    {"torch.nn.Sigmoid", NEVER, true},
+    {"torch.nn.Softmax", NEVER, true},
+    {"torch.nn.Softplus", NEVER, false},
+    {"torch.nn.Softshrink", NEVER, false},
+    {"torch.nn.Softsign", NEVER, false},
+    {"torch.nn.Tanh", NEVER, true},
+    {"torch.nn.Tanhshrink", NEVER, false},
 };
 
 static bool names(const gg_tree *tree, TSNode function, const char *path) {
@@ -194,6 +196,12 @@ static bool drops_nothing(const gg_tree *tree, TSNode arguments) {
     return gg__literal_value(tree, first, &p) && p == 0 && gg__child_count(arguments) == 1;
 }
 
+/* What is known of both. */
+static built of_either(built a, built b) {
+    bool makes = (a == KEPT || a == NEW) && (b == KEPT || b == NEW);
+    return a == b ? a : makes ? KEPT : UNKNOWN;
+}
+
 static built kind_of(const gg_tree *tree, TSNode value, uint32_t depth);
 
 static built sequence(const gg_tree *tree, TSNode arguments, uint32_t depth) {
@@ -203,7 +211,7 @@ static built sequence(const gg_tree *tree, TSNode arguments, uint32_t depth) {
         if (gg_node_is(part, "comment")) continue;
         built one = kind_of(tree, part, depth + 1);
         if (one == UNKNOWN) return UNKNOWN;
-        if (one == NEW) all = NEW;
+        if (one != SAME) all = one; /* the last that makes one */
     }
     return all;
 }
@@ -212,10 +220,8 @@ static built kind_of(const gg_tree *tree, TSNode value, uint32_t depth) {
     value = gg__strip_parentheses(value);
     TSNode function = gg__field(value, "function"), arguments = gg__field(value, "arguments");
     if (depth > MAX_DEPTH || ts_node_is_null(value)) return UNKNOWN;
-    if (gg_node_is(value, "conditional_expression") && gg__child_count(value) == 3) {
-        built yes = kind_of(tree, gg__child(value, 0), depth + 1);
-        return yes == kind_of(tree, gg__child(value, 2), depth + 1) ? yes : UNKNOWN;
-    }
+    if (gg_node_is(value, "conditional_expression") && gg__child_count(value) == 3)
+        return of_either(kind_of(tree, gg__child(value, 0), depth + 1), kind_of(tree, gg__child(value, 2), depth + 1));
     if (!gg_node_is(value, "call") || !gg_node_is(arguments, "argument_list")) return UNKNOWN;
     if (names(tree, function, "torch.nn.Sequential")) return sequence(tree, arguments, depth);
     if (names(tree, function, "torch.nn.Identity")) return SAME;
@@ -223,7 +229,7 @@ static built kind_of(const gg_tree *tree, TSNode value, uint32_t depth) {
         return drops_nothing(tree, arguments) ? SAME : UNKNOWN;
     for (size_t i = 0; i < GG_COUNT(kinds); i++)
         if (names(tree, function, kinds[i].path))
-            return says_in_place(tree, arguments, kinds[i].in_place) ? NEW : UNKNOWN;
+            return !says_in_place(tree, arguments, kinds[i].in_place) ? UNKNOWN : kinds[i].keeps ? KEPT : NEW;
     return UNKNOWN;
 }
 
@@ -235,9 +241,8 @@ typedef struct building {
 static bool is_of_the_kind(TSNode value, void *data) {
     building *b = data;
     built kind = kind_of(b->tree, value, 0);
-    bool alike = kind != UNKNOWN && (b->kind == UNKNOWN || b->kind == kind);
-    b->kind = kind;
-    return alike;
+    b->kind = b->kind == UNKNOWN ? kind : of_either(b->kind, kind);
+    return b->kind != UNKNOWN;
 }
 
 /* Nobody has set something of it, called a method of it (a hook, `append`), or handed it to a function that may change it (spectral_norm); and nobody
@@ -257,9 +262,17 @@ static bool leaves_alone(TSNode node, void *data) {
     return !gg_node_is(parent, "argument_list") && !gg_node_is(parent, "keyword_argument");
 }
 
-bool gg__is_built_by_class(const gg_tree *tree, TSNode attribute) {
+static built built_by_class(const gg_tree *tree, TSNode attribute) {
     values v = {.tree = tree, .name = gg__text(tree, gg__field(attribute, "attribute"))};
-    if (!gg__visit(gg_tree_root(tree), leaves_alone, &v)) return false;
+    if (!gg__visit(gg_tree_root(tree), leaves_alone, &v)) return UNKNOWN;
     building b = {.tree = tree, .kind = UNKNOWN};
-    return gg__each_attribute_value(tree, attribute, is_of_the_kind, &b);
+    return gg__each_attribute_value(tree, attribute, is_of_the_kind, &b) ? b.kind : UNKNOWN;
+}
+
+bool gg__is_built_by_class(const gg_tree *tree, TSNode attribute) {
+    return built_by_class(tree, attribute) != UNKNOWN;
+}
+
+bool gg__is_built_to_forget(const gg_tree *tree, TSNode attribute) {
+    return built_by_class(tree, attribute) == NEW;
 }

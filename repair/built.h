@@ -15,6 +15,8 @@ bool gg__is_set_up_once(const gg_tree *tree, TSNode attribute);
 /* Is the attribute a module of torch's in every instance, of a kind that its class says: none that it is given, or looks up in a table?  One call of it
  * makes a new tensor in all of them, or returns its operand in all. */
 bool gg__is_built_by_class(const gg_tree *tree, TSNode attribute);
+/* … of a kind whose result is a new tensor that autograd does not keep: Linear, no Softmax. */
+bool gg__is_built_to_forget(const gg_tree *tree, TSNode attribute);
 /* May a number, by which something is divided, be zero in another call or instance, as far as the file tells? */
 bool gg__may_be_zero(const gg_rule_input *in, TSNode number);
 /* Is the attribute's name bound in the body of its class, of one that this is derived from, or of one derived from it? */

@@ -4,6 +4,7 @@
  * a 0-d tensor is that it is not zero: NaN is true, as `!= 0` has it. */
 #include "repair/alias.h"
 #include "repair/figures.h"
+#include "repair/infer.h"
 #include "repair/scalar.h"
 
 enum { MAX_DEPTH = 30, MAX_LINKS = 6, MAX_OPERANDS = 12, MAX_NAMES = 3 };
@@ -22,15 +23,23 @@ static bool is_atom(TSNode node) {
            gg_node_is(node, "subscript");
 }
 
-/* The truth of a tensor without dimensions. */
+/* `torch.tensor([False])`: of another size, Python's bool() fails, and so does reshape(()). */
+bool gg__has_one_element(gg__meta m) {
+    return m.sort == GG__TENSOR && m.rank > 0 && gg__elements(m) == 1;
+}
+
+/* The truth of a tensor of one element. */
 static bool truth(gg__select *s, gg__arm *arm, TSNode node, gg__test *out) {
     gg__meta m = gg__infer_in(s, arm, node);
-    if (m.sort != GG__TENSOR || m.rank != 0) return false;
+    bool shaped = gg__has_one_element(m);
+    if (m.sort != GG__TENSOR || (m.rank != 0 && !shaped)) return false;
     node = gg__strip_parentheses(node);
     gg_str text = gg__text_in(s, arm, node);
-    *out = (gg__test){text, false, is_atom(node)};
+    if (shaped) text = gg_arena_printf(s->arena, "%.*s" GG__ONE_ELEMENT, GG_STR_ARG(gg__closed(s, text, node)));
+    *out = (gg__test){text, false, shaped || is_atom(node)};
     if (gg_str_is(m.dtype, "torch.bool")) return true;
-    *out = (gg__test){gg_arena_printf(s->arena, "%.*s != 0", GG_STR_ARG(gg__closed(s, text, node))), false, false};
+    if (!shaped) text = gg__closed(s, text, node);
+    *out = (gg__test){gg_arena_printf(s->arena, "%.*s != 0", GG_STR_ARG(text)), false, false};
     return true;
 }
 
@@ -47,10 +56,14 @@ static bool link(gg__select *s, gg__arm *arm, TSNode left, gg_str op, TSNode rig
     if (!tensors)
         return gg__test_of_drawn(s, arm, left, op, right, out) ||
                gg__compare_figures(s, arm, NULL, left, op, right, out);
-    if ((a.sort == GG__TENSOR && a.rank != 0) || (b.sort == GG__TENSOR && b.rank != 0)) return false;
+    bool shaped = gg__has_one_element(a) || gg__has_one_element(b);
+    if ((a.sort == GG__TENSOR && a.rank != 0 && !gg__has_one_element(a)) ||
+        (b.sort == GG__TENSOR && b.rank != 0 && !gg__has_one_element(b)))
+        return false;
     gg_str x = gg__text_in(s, arm, left), y = gg__text_in(s, arm, right);
-    *out = (gg__test){gg_arena_printf(s->arena, "%.*s %.*s %.*s", GG_STR_ARG(x), GG_STR_ARG(op), GG_STR_ARG(y)), false,
-                      false};
+    *out = (gg__test){gg_arena_printf(s->arena, "%s%.*s %.*s %.*s%s", shaped ? "(" : "", GG_STR_ARG(x), GG_STR_ARG(op),
+                                      GG_STR_ARG(y), shaped ? ")" GG__ONE_ELEMENT : ""),
+                      false, shaped};
     return true;
 }
 

@@ -46,12 +46,12 @@ static bool method_keeps(const gg_rule_input *in, TSNode call, gg_str name, bool
     static const char *const views[] = {"detach",  "view",      "reshape",    "expand", "expand_as", "unsqueeze",
                                         "squeeze", "transpose", "contiguous", "t",      "permute",   "flatten",
                                         "to",      "float",     "double",     "type_as"};
-    static const char *const fresh[] = {"size",     "dim",       "numel",    "item",     "tolist",  "stride",
-                                        "clone",    "isnan",     "isinf",    "any",      "all",     "argmax",
-                                        "argmin",   "isfinite",  "sum",      "mean",     "add",     "sub",
-                                        "new_ones", "new_zeros", "new_full", "nelement", "data_ptr"};
-    static const char *const plain[] = {"copy_", "zero_", "fill_",       "add_",  "sub_",
-                                        "neg_",  "abs_",  "nan_to_num_", "round_"};
+    static const char *const fresh[] = {"size",     "dim",       "numel",    "item",     "tolist",   "stride",
+                                        "clone",    "isnan",     "isinf",    "any",      "all",      "argmax",
+                                        "argmin",   "isfinite",  "sum",      "mean",     "add",      "sub",
+                                        "new_ones", "new_zeros", "new_full", "nelement", "data_ptr", "masked_fill"};
+    static const char *const plain[] = {"copy_", "zero_", "fill_",       "add_",   "sub_",
+                                        "neg_",  "abs_",  "nan_to_num_", "round_", "masked_fill_"};
     static const char *const by_numbers[] = {"mul_", "div_", "clamp_", "clamp_min_", "clamp_max_"};
     TSNode arguments = gg__field(call, "arguments"), nobody = {0};
     bool numbers = only_numbers(in, arguments, nobody), free = gg__without_gradients(in->tree, call);
@@ -111,7 +111,7 @@ static bool assignment_keeps(const gg_rule_input *in, TSNode assignment, TSNode 
 }
 
 bool gg__is_kept(const gg_rule_input *in, TSNode node, bool own) {
-    static const char *const about[] = {"shape", "dtype", "device", "ndim", "is_cuda", "requires_grad"};
+    static const char *const about[] = {"shape", "dtype", "device", "ndim", "is_cuda", "requires_grad", "data"};
     static const char *const asking[] = {"comparison_operator", "not_operator", "expression_statement",
                                          "if_statement",        "elif_clause",  "while_statement"};
     TSNode parent = gg__parent(node);
@@ -273,20 +273,12 @@ bool gg__is_made_before(const gg_rule_input *in, TSNode statement, TSNode attrib
 
 /* ---- local names -------------------------------------------------------------------------------------------------------------------- */
 
-/* Does the expression make a tensor of elements that nobody keeps for a gradient, as sqrt() keeps its result? */
+/* Does the expression make a tensor of elements that nobody keeps for a gradient? */
 static bool is_harmless_maker(const gg_rule_input *in, TSNode value) {
-    bool like;
     value = gg__strip_parentheses(value);
-    TSNode function = gg__field(value, "function");
-    gg_str name = gg__text(in->tree, gg__field(function, "attribute"));
     if (gg_str_contains(gg__text(in->tree, value), GG_STR("requires_grad"))) return false;
-    if (gg_node_is(value, "binary_operator")) {
-        gg_str op = gg__text(in->tree, gg__field(value, "operator"));
-        return gg_str_is(op, "+") || gg_str_is(op, "-") || gg_str_is(op, "*");
-    }
-    if (!gg_node_is(value, "call")) return false;
-    return gg_str_is(name, "clone") || gg__makes_anew(in->tree, value, &like) ||
-           (gg__without_gradients(in->tree, value) && gg__makes_new(in, value));
+    return gg__forgets_result(in, value) ||
+           (gg_node_is(value, "call") && gg__without_gradients(in->tree, value) && gg__makes_new(in, value));
 }
 
 static bool does_not_keep_name(TSNode node, void *data) {

@@ -15,6 +15,8 @@ bool gg__is_kept(const gg_rule_input *in, TSNode node, bool own);
 /* Does no gradient flow through the expression?  That does not hold of `place`, a tensor that requires none. */
 bool gg__is_detached(const gg__select *s, const gg__arm *arm, TSNode node, TSNode place);
 
+/* Does the expression make a tensor of its own, without keeping it for a gradient, as exp() keeps its result? (forgets.c) */
+bool gg__forgets_result(const gg_rule_input *in, TSNode value);
 /* May it be changed in place in any case, where the statement does so in some? */
 bool gg__may_change_attribute(const gg_rule_input *in, TSNode statement, TSNode attribute);
 bool gg__may_change_local(const gg_rule_input *in, TSNode statement, TSNode name);

@@ -195,6 +195,17 @@ static gg__meta call_tensor(gg__inference *s, const gg__call *call) {
     return numbers_of(s, data, held, 0, &again, &other) ? gg__with_sizes(out, &sizes) : gg__unknown;
 }
 
+/* torch.Tensor([True]): of torch's default dtype, whatever the numbers are */
+static gg__meta call_default(gg__inference *s, const gg__call *call) {
+    gg__sizes sizes = {0};
+    gg__meta widest = gg__unknown;
+    TSNode data = gg__strip_parentheses(gg__child(call->arguments, 0));
+    if (gg__child_count(call->arguments) != 1 || !gg_node_is(data, "list") ||
+        !numbers_of(s, data, GG_STR_NULL, 0, &sizes, &widest))
+        return gg__unknown;
+    return gg__with_sizes(fresh(GG_STR("torch.float32"), GG__DEFAULT), &sizes);
+}
+
 /* torch.eye(3), torch.eye(n, m) */
 static gg__meta call_eye(gg__inference *s, const gg__call *call) {
     gg__sizes sizes = {0};
@@ -335,6 +346,7 @@ gg__meta gg__made(gg__inference *s, const gg__call *call, bool *known) {
     } rows[] = {
         {"arange", GG__TORCH, call_arange},
         {"tensor", GG__TORCH, call_tensor},
+        {"Tensor", GG__TORCH, call_default},
         {"eye", GG__TORCH, call_eye},
         {"det", GG__TORCH | GG__METHOD, call_det},
         {"rand", GG__TORCH, call_drawn},

@@ -25,6 +25,10 @@ typedef struct gg__arm {
     size_t count;
 } gg__arm;
 
+/* Behind a tensor of one element, in a condition that asks for its truth. */
+#define GG__ONE_ELEMENT ".reshape(())"
+bool gg__has_one_element(gg__meta m); /* of a tensor with dimensions */
+
 /* A condition. */
 typedef struct gg__test {
     gg_str text;  /* of a 0-d bool tensor */

@@ -17,6 +17,7 @@ typedef struct store {
     TSNode value;       /* null for zero_() and chains */
     gg_str op;          /* "+" of `+=` */
     bool detached;      /* through `.data`: nothing notices */
+    bool converts;      /* copy_() of another dtype, or of one that may be another */
     gg__meta of;        /* the place */
     gg__event event;
 } store;
@@ -155,6 +156,12 @@ static bool read_value(gg__select *s, gg__arm *arm, store *out) {
         e->value = gg_arena_printf(s->arena, "%.*s %.*s %.*s", GG_STR_ARG(e->place), GG_STR_ARG(out->op),
                                    GG_STR_ARG(gg__closed(s, e->value, out->value)));
     }
+    out->converts = out->kind == WHOLE && e->meta.sort == GG__TENSOR &&
+                    !gg_str_contains(e->meta.dtype, GG_STR("complex")) &&
+                    (e->meta.vague || out->of.vague || !gg_str_equal(e->meta.dtype, out->of.dtype));
+    if (out->converts)
+        e->value = gg_arena_printf(s->arena, "%.*s.to(%.*s.dtype)", GG_STR_ARG(gg__closed(s, e->value, out->value)),
+                                   GG_STR_ARG(e->place));
     return e->meta.sort != GG__UNKNOWN || gg__unselectable(s, arm, out->value);
 }
 
@@ -184,17 +191,34 @@ static bool stays_in_size(const search *x) {
     return x->store->kind == CHAIN;
 }
 
+/* `x[:1]` of `x[:1].expand(8, 8)` */
+static TSNode seen_through(const gg_tree *tree, TSNode value) {
+    static const char *const views[] = {"expand",    "expand_as", "view",    "reshape", "unsqueeze", "squeeze",
+                                        "transpose", "permute",   "flatten", "detach",  "t"};
+    for (;;) {
+        TSNode function = gg__field(value, "function");
+        if (gg_node_is(value, "subscript"))
+            value = gg__field(value, "value");
+        else if (gg_node_is(value, "call") && gg_node_is(function, "attribute") &&
+                 gg__is_one_of(gg__text(tree, gg__field(function, "attribute")), views, GG_COUNT(views)))
+            value = gg__field(function, "object");
+        else
+            return value;
+    }
+}
+
 /* `t[1:] = t[:-1]`: a store in parts would read what it has written.  Of single elements, that is none. */
 static bool overlaps(const store *x, const gg_tree *tree) {
     gg__meta m = x->event.meta;
     TSNode value = gg__strip_parentheses(x->value);
     if (x->kind == CHAIN || x->kind == AUGMENT || m.sort != GG__TENSOR || m.fresh) return false;
-    TSNode source = base_of(value);
+    TSNode source = base_of(seen_through(tree, value));
     if (gg_str_equal(gg__text(tree, value), gg__text(tree, x->place))) return false;
     if (gg_node_is(source, "identifier") || gg_node_is(source, "attribute")) {
         if (!gg_str_equal(gg__text(tree, source), gg__text(tree, x->base)))
             return gg_node_is(source, "attribute") && ts_node_eq(source, value) &&
                    gg__is_member_name(gg__field(source, "object"));
+        if (!ts_node_eq(source, base_of(value))) return true; /* another view of itself */
         if (gg__child_count(value) != gg__child_count(x->place)) return true;
         for (uint32_t i = 1; i < gg__child_count(value); i++)
             if (gg_node_is(gg__child(value, i), "slice") || gg_node_is(gg__child(x->place, i), "slice")) return true;
@@ -212,9 +236,10 @@ static bool fits(gg__select *s, gg__arm *arm, const store *x) {
         return (gg__holds(of.dtype, m) && (!narrow || m.constant)) ||
                gg__hinder(s->in, node, "not known to be a number that the tensor can hold");
     }
-    bool changed = x->kind == AUGMENT || x->kind == CHAIN;
+    bool changed = x->kind == AUGMENT || x->kind == CHAIN, converted = x->converts;
     bool alone = m.rank == of.rank && stays_in_size(&grown);
-    if (!gg_str_equal(m.dtype, of.dtype) || m.vague || of.vague || (m.rank && !alone && !gg__same_shape(m, of)) ||
+    if ((!converted && (!gg_str_equal(m.dtype, of.dtype) || m.vague || of.vague)) ||
+        (m.rank && !alone && !gg__same_shape(m, of)) ||
         (m.device.len && of.device.len && !gg_str_equal(m.device, of.device)))
         return gg__hinder_unlike(s->in, s->statement, x->event.place, of, m);
     if (overlaps(x, s->in->tree)) return gg__hinder(s->in, node, "may share memory with what it is stored to");

@@ -1,10 +1,11 @@
 /* GG043 masked-branch: `if m.any():` in front of what only touches elements that m chooses.
  * Offers: the body without the condition: nothing happens where nothing is chosen.  Refuses: unless each statement is a store under that mask into a
- * tensor made just before by an operation that does not keep its result, or fills a copy.  Safety: exact.  Page: docs/rules/GG043.md
+ * tensor made in the function that nobody may have kept for a gradient, or fills a copy.  Safety: exact.  Page: docs/rules/GG043.md
  *
  * DESIGN  A store counts as a change of the tensor also where it stores nothing, and autograd raises when what it kept was changed.  So the tensor
  * must be one that nobody can have kept. */
 #include "repair/infer.h"
+#include "repair/kept.h"
 #include "repair/known_masks.h"
 #include "repair/masks.h"
 
@@ -27,72 +28,6 @@ static TSNode mask_of(const gg_rule_input *in, TSNode condition) {
 
 static bool same_text(const gg_tree *tree, TSNode a, TSNode b) {
     return gg_str_equal(gg__text(tree, gg__strip_parentheses(a)), gg__text(tree, gg__strip_parentheses(b)));
-}
-
-/* ---- a tensor that nobody kept ------------------------------------------------------------------------------------------------- */
-
-/* Does the operation make a tensor of its own, without keeping it for its gradient? */
-static bool makes_and_forgets(const gg_tree *tree, TSNode value) {
-    static const char *const makers[] = {"zeros",  "ones",       "full",  "zeros_like", "ones_like", "full_like",
-                                         "matmul", "empty_like", "clone", "randn",      "rand",      "bmm",
-                                         "einsum", "add",        "sub",   "mul"};
-    value = gg__strip_parentheses(value);
-    if (gg_node_is(value, "binary_operator")) {
-        static const char *const ops[] = {"+", "-", "*", "/", "@"};
-        gg_str op = gg__text(tree, gg__field(value, "operator"));
-        for (size_t i = 0; i < GG_COUNT(ops); i++)
-            if (gg_str_is(op, ops[i])) return true;
-        return false;
-    }
-    TSNode function = gg__field(value, "function");
-    gg_str name = gg__text(tree, gg__field(function, "attribute"));
-    bool torchs = gg_str_equal(gg__text(tree, gg__field(function, "object")), gg__module_alias(tree, value, "torch"));
-    for (size_t i = 0; i < GG_COUNT(makers); i++)
-        if (gg_str_is(name, makers[i])) return torchs || gg_str_is(name, "clone");
-    return false;
-}
-
-/* Only compared, or asked about its sizes? */
-static bool is_only_looked_at(const gg_tree *tree, TSNode name) {
-    static const char *const looks[] = {"shape", "size",  "dim",   "dtype",   "device",
-                                        "ndim",  "isnan", "isinf", "isfinite"};
-    for (TSNode at = name, parent = gg__parent(at); !ts_node_is_null(parent) && !gg_node_is(parent, "block");
-         at = parent, parent = gg__parent(at)) {
-        if (gg_node_is(parent, "comparison_operator")) return true;
-        if (gg_node_is(parent, "subscript") || gg_node_is(parent, "parenthesized_expression") ||
-            gg_node_is(parent, "argument_list"))
-            continue;
-        TSNode function = gg_node_is(parent, "call") ? gg__field(parent, "function") : parent;
-        gg_str word = gg__text(tree, gg__field(function, "attribute"));
-        for (size_t i = 0; i < GG_COUNT(looks); i++)
-            if (gg_str_is(word, looks[i])) return true;
-        return false;
-    }
-    return false;
-}
-
-typedef struct mentions {
-    const gg_tree *tree;
-    gg_str name;
-} mentions;
-
-static bool looks_at_most(TSNode node, void *data) {
-    const mentions *m = data;
-    bool named = gg_node_is(node, "identifier") && gg_str_equal(gg__text(m->tree, node), m->name);
-    return !named || is_only_looked_at(m->tree, node);
-}
-
-/* Was the name bound just before, in the same block, to a tensor that nobody else has or kept? */
-static bool is_forgotten(const gg_tree *tree, TSNode statement, gg_str name) {
-    mentions m = {tree, name};
-    for (TSNode at = ts_node_prev_named_sibling(statement); !ts_node_is_null(at); at = ts_node_prev_named_sibling(at)) {
-        TSNode assignment = gg__child(at, 0), left = gg__field(assignment, "left");
-        if (gg_node_is(assignment, "assignment") && gg_node_is(left, "identifier") &&
-            gg_str_equal(gg__text(tree, left), name))
-            return makes_and_forgets(tree, gg__field(assignment, "right"));
-        if (!gg__visit(at, looks_at_most, &m)) return false;
-    }
-    return false;
 }
 
 /* ---- the body -------------------------------------------------------------------------------------------------------------------- */
@@ -138,7 +73,39 @@ static bool is_masked_store(const gg_rule_input *in, TSNode branch, TSNode assig
         !gg_node_is(e.item.base, "identifier") || brings_gradients(in, e.item.base, right))
         return false;
     return (fits(gg__infer(in, right), e.item.of) || gg__is_elementwise(&e, right)) &&
-           is_forgotten(in->tree, branch, gg__text(in->tree, e.item.base));
+           gg__may_change_local(in, branch, e.item.base);
+}
+
+/* A slice, or a number that the dimension has in any call: neither fails where nothing is chosen. */
+static bool is_there(const gg_rule_input *in, TSNode base, gg__meta of, int32_t dim, TSNode index) {
+    int64_t number;
+    if (gg__whole_literal(in->tree, index, &number))
+        return number > INT32_MIN && number < INT32_MAX &&
+               gg__has_at_least(in, base, of.rank, dim, number < 0 ? -number : number + 1);
+    if (!gg_node_is(index, "slice") || ts_node_child_count(index) > 3) return false; /* one colon */
+    for (uint32_t i = 0; i < gg__child_count(index); i++)
+        if (gg__infer(in, gg__child(index, i)).sort != GG__SCALAR_INT) return false;
+    return ts_node_child_count(index) - gg__child_count(index) == 1;
+}
+
+/* `t[m, 0] = 0.0`, `t[:, m] = v` */
+static bool is_store_beside(const gg_rule_input *in, TSNode branch, TSNode assignment, TSNode mask) {
+    TSNode left = gg__field(assignment, "left"), base = gg__field(left, "value"), indices[GG__MAX_RANK];
+    TSNode right = gg__field(assignment, "right");
+    gg__meta of = gg__infer(in, base), by = gg__infer(in, mask);
+    uint32_t count = gg_node_is(left, "subscript") ? gg__indices_of(left, indices, GG__MAX_RANK) : 0;
+    bool masked = false, apart = of.device.len && by.device.len && !gg_str_equal(of.device, by.device);
+    if (!gg_node_is(assignment, "assignment") || of.sort != GG__TENSOR || count < 2 || (int32_t)count > of.rank ||
+        of.vague || apart || by.rank != 1 || !gg_node_is(base, "identifier") || brings_gradients(in, base, right))
+        return false;
+    for (uint32_t i = 0; i < count; i++) {
+        bool here = same_text(in->tree, indices[i], mask);
+        if (here ? masked || by.shape[0] < 0 || by.shape[0] != of.shape[i]
+                 : !is_there(in, base, of, (int32_t)i, indices[i]))
+            return false;
+        masked = masked || here;
+    }
+    return masked && fits(gg__infer(in, right), of) && gg__may_change_local(in, branch, base);
 }
 
 /* `t.copy_(torch.where(m, t * 2, t))`, as GG040 writes it */
@@ -152,7 +119,7 @@ static bool is_selected_store(const gg_rule_input *in, TSNode branch, TSNode cal
            gg__refers_to(tree, gg__field(chosen, "function"), "torch.where") && gg__child_count(arguments) == 3 &&
            same_text(tree, gg__child(arguments, 0), mask) && same_text(tree, gg__child(arguments, 2), x) &&
            value.sort == GG__TENSOR && gg_str_equal(value.dtype, target.dtype) && !value.vague &&
-           gg__same_shape(value, target) && is_forgotten(tree, branch, gg__text(tree, x));
+           gg__same_shape(value, target) && gg__may_change_local(in, branch, x);
 }
 
 /* `t = t.masked_fill(m, 0.0)`, `t.masked_fill_(m, 0.0)` */
@@ -168,7 +135,7 @@ static bool is_fill(const gg_rule_input *in, TSNode branch, TSNode expression, T
         !fits(gg__infer(in, gg__child(arguments, 1)), m) || brings_gradients(in, x, gg__child(arguments, 1)))
         return false;
     gg_str name = gg__text(in->tree, x);
-    if (!assigned) return is_forgotten(in->tree, branch, name);
+    if (!assigned) return gg__may_change_local(in, branch, x);
     return gg_str_equal(gg__text(in->tree, gg__field(expression, "left")), name) &&
            !gg__alias_shows(in, branch, x, name);
 }
@@ -194,8 +161,8 @@ static bool check(const gg_rule_input *in, gg_rule_match *out) {
         TSNode statement = gg__child(body, i), expression = gg__child(statement, 0);
         if (gg_node_is(statement, "comment")) continue;
         if (!gg_node_is(statement, "expression_statement") ||
-            (!is_masked_store(in, branch, expression, mask) && !is_fill(in, branch, expression, mask) &&
-             !is_selected_store(in, branch, expression, mask)))
+            (!is_masked_store(in, branch, expression, mask) && !is_store_beside(in, branch, expression, mask) &&
+             !is_fill(in, branch, expression, mask) && !is_selected_store(in, branch, expression, mask)))
             return false;
     }
     return gg__child_count(body) > 0;
