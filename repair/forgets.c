@@ -7,6 +7,16 @@
 
 #define IS_ONE(name, words) gg__is_one_of(name, words, GG_COUNT(words))
 
+/* `torch.add(a, b, out=t)` gives t, which others have. */
+static bool has_out(const gg_tree *tree, TSNode arguments) {
+    for (uint32_t i = 0; i < gg__child_count(arguments); i++) {
+        TSNode argument = gg__child(arguments, i);
+        if (gg_node_is(argument, "dictionary_splat") || gg_str_is(gg__text(tree, gg__field(argument, "name")), "out"))
+            return true;
+    }
+    return false;
+}
+
 static bool is_torchs(gg_str name, uint32_t count) {
     static const char *const makers[] = {"full", "full_like", "randn",   "rand", "addmm",
                                          "cat",  "stack",     "baddbmm", "where"};
@@ -36,7 +46,7 @@ bool gg__forgets_result(const gg_rule_input *in, TSNode value) {
     TSNode function = gg__field(value, "function"), object = gg__field(function, "object");
     TSNode arguments = gg__field(value, "arguments");
     gg_str name = gg__text(tree, gg__field(function, "attribute")), holder = gg__text(tree, object);
-    if (!gg_node_is(value, "call") || !gg_node_is(arguments, "argument_list")) return false;
+    if (!gg_node_is(value, "call") || !gg_node_is(arguments, "argument_list") || has_out(tree, arguments)) return false;
     if (gg__makes_anew(tree, value, &like)) return true;
     if (gg_node_is(function, "attribute") && gg__is_built_to_forget(tree, function)) return true;
     if (holder.len == 0) return false;

@@ -17,7 +17,7 @@ typedef struct store {
     TSNode value;       /* null for zero_() and chains */
     gg_str op;          /* "+" of `+=` */
     bool detached;      /* through `.data`: nothing notices */
-    bool converts;      /* copy_() of another dtype, or of one that may be another */
+    bool converts;      /* copy_() of another dtype, or from a device that may be another */
     gg__meta of;        /* the place */
     gg__event event;
 } store;
@@ -156,11 +156,12 @@ static bool read_value(gg__select *s, gg__arm *arm, store *out) {
         e->value = gg_arena_printf(s->arena, "%.*s %.*s %.*s", GG_STR_ARG(e->place), GG_STR_ARG(out->op),
                                    GG_STR_ARG(gg__closed(s, e->value, out->value)));
     }
-    out->converts = out->kind == WHOLE && e->meta.sort == GG__TENSOR &&
-                    !gg_str_contains(e->meta.dtype, GG_STR("complex")) &&
-                    (e->meta.vague || out->of.vague || !gg_str_equal(e->meta.dtype, out->of.dtype));
+    bool fits = gg_str_equal(e->meta.dtype, out->of.dtype) && !e->meta.vague && !out->of.vague;
+    bool placed = e->meta.rank == 0 || e->meta.device.len;
+    out->converts = out->kind == WHOLE && e->meta.sort == GG__TENSOR && (!fits || !placed) &&
+                    !gg_str_contains(e->meta.dtype, GG_STR("complex"));
     if (out->converts)
-        e->value = gg_arena_printf(s->arena, "%.*s.to(%.*s.dtype)", GG_STR_ARG(gg__closed(s, e->value, out->value)),
+        e->value = gg_arena_printf(s->arena, "%.*s.to(%.*s)", GG_STR_ARG(gg__closed(s, e->value, out->value)),
                                    GG_STR_ARG(e->place));
     return e->meta.sort != GG__UNKNOWN || gg__unselectable(s, arm, out->value);
 }
