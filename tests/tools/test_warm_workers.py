@@ -36,10 +36,13 @@ Template = tuple[dict[str, str], Callable[[], None]]
 
 
 @pytest.fixture(autouse=True)
-def plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests of other files import torch in this process, which sets variables."""
+def plain_start(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Tests of other files import torch in this process, which sets variables; and nohup ignores a signal, which a server sees to."""
     for name in warm_workers.LEFT_OUT:
         monkeypatch.delenv(name, raising=False)
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
 
 
 @pytest.fixture(scope="module")
