@@ -17,6 +17,7 @@ gg_rule_input gg__blind(const gg_rule_input *in, gg_site *nowhere);
 bool gg__lists_inputs(const gg_tree *tree, TSNode function);
 /* `F.relu(x, True)`: may an argument without a name say that it is done in place? */
 bool gg__is_in_place_by_position(const gg_tree *tree, TSNode call);
+bool gg__is_in_place_by_keyword(const gg_tree *tree, TSNode call); /* `out=t`, `inplace=True` */
 /* Is it a function of torch that leaves alone what it is given, but for one that is named by `out` or ends in an underscore? */
 bool gg__is_torchs(const gg_tree *tree, TSNode call);
 /* From where on to look for what runs after the statement: from itself, or from the loop around it. */

@@ -50,6 +50,15 @@ static bool keeps_nothing(TSNode node, void *data) {
     return !gg_node_is(node, "assignment") || !(gg_node_is(left, "attribute") || gg_node_is(left, "subscript"));
 }
 
+bool gg__is_in_place_by_keyword(const gg_tree *tree, TSNode call) {
+    TSNode arguments = gg__field(call, "arguments");
+    for (uint32_t i = 0; i < gg__child_count(arguments); i++) {
+        gg_str name = gg__text(tree, gg__field(gg__child(arguments, i), "name"));
+        if (gg_str_is(name, "out") || gg_str_is(name, "inplace")) return true;
+    }
+    return false;
+}
+
 bool gg__is_in_place_by_position(const gg_tree *tree, TSNode call) {
     static const struct {
         const char *name;

@@ -23,16 +23,16 @@ static bool is_atom(TSNode node) {
            gg_node_is(node, "subscript");
 }
 
-/* `torch.tensor([False])`: of another size, Python's bool() fails, and so does reshape(()). */
-bool gg__has_one_element(gg__meta m) {
-    return m.sort == GG__TENSOR && m.rank > 0 && gg__elements(m) == 1;
+/* Of more than one element, or of none: Python's bool() fails, and so does reshape(()). */
+static bool has_no_truth(gg__meta m) {
+    return m.sort == GG__TENSOR && m.rank != 0 && !gg__has_one_element(m);
 }
 
 /* The truth of a tensor of one element. */
 static bool truth(gg__select *s, gg__arm *arm, TSNode node, gg__test *out) {
     gg__meta m = gg__infer_in(s, arm, node);
     bool shaped = gg__has_one_element(m);
-    if (m.sort != GG__TENSOR || (m.rank != 0 && !shaped)) return false;
+    if (m.sort != GG__TENSOR || has_no_truth(m)) return false;
     node = gg__strip_parentheses(node);
     gg_str text = gg__text_in(s, arm, node);
     if (shaped) text = gg_arena_printf(s->arena, "%.*s" GG__ONE_ELEMENT, GG_STR_ARG(gg__closed(s, text, node)));
@@ -57,9 +57,7 @@ static bool link(gg__select *s, gg__arm *arm, TSNode left, gg_str op, TSNode rig
         return gg__test_of_drawn(s, arm, left, op, right, out) ||
                gg__compare_figures(s, arm, NULL, left, op, right, out);
     bool shaped = gg__has_one_element(a) || gg__has_one_element(b);
-    if ((a.sort == GG__TENSOR && a.rank != 0 && !gg__has_one_element(a)) ||
-        (b.sort == GG__TENSOR && b.rank != 0 && !gg__has_one_element(b)))
-        return false;
+    if (has_no_truth(a) || has_no_truth(b)) return false;
     gg_str x = gg__text_in(s, arm, left), y = gg__text_in(s, arm, right);
     *out = (gg__test){gg_arena_printf(s->arena, "%s%.*s %.*s %.*s%s", shaped ? "(" : "", GG_STR_ARG(x), GG_STR_ARG(op),
                                       GG_STR_ARG(y), shaped ? ")" GG__ONE_ELEMENT : ""),

@@ -1,20 +1,19 @@
 /* Operations that make a tensor of their own, which autograd does not keep.  See kept.h.
  *
  * Of derivatives.yaml: those whose formulas read `result`, as exp and softmax, are not here; nor what may give a view, as einsum of one operand. */
+#include "repair/alias.h"
 #include "repair/built.h"
 #include "repair/infer.h"
 #include "repair/kept.h"
 
 #define IS_ONE(name, words) gg__is_one_of(name, words, GG_COUNT(words))
 
-/* `torch.add(a, b, out=t)` gives t, which others have. */
-static bool has_out(const gg_tree *tree, TSNode arguments) {
-    for (uint32_t i = 0; i < gg__child_count(arguments); i++) {
-        TSNode argument = gg__child(arguments, i);
-        if (gg_node_is(argument, "dictionary_splat") || gg_str_is(gg__text(tree, gg__field(argument, "name")), "out"))
-            return true;
-    }
-    return false;
+/* `torch.add(a, b, out=t)` gives t, which others have; `**options` may say so. */
+static bool may_give_another(const gg_tree *tree, TSNode call) {
+    TSNode arguments = gg__field(call, "arguments");
+    for (uint32_t i = 0; i < gg__child_count(arguments); i++)
+        if (gg_node_is(gg__child(arguments, i), "dictionary_splat")) return true;
+    return gg__is_in_place_by_keyword(tree, call);
 }
 
 static bool is_torchs(gg_str name, uint32_t count) {
@@ -46,12 +45,14 @@ bool gg__forgets_result(const gg_rule_input *in, TSNode value) {
     TSNode function = gg__field(value, "function"), object = gg__field(function, "object");
     TSNode arguments = gg__field(value, "arguments");
     gg_str name = gg__text(tree, gg__field(function, "attribute")), holder = gg__text(tree, object);
-    if (!gg_node_is(value, "call") || !gg_node_is(arguments, "argument_list") || has_out(tree, arguments)) return false;
+    if (!gg_node_is(value, "call") || !gg_node_is(arguments, "argument_list") || may_give_another(tree, value))
+        return false;
     if (gg__makes_anew(tree, value, &like)) return true;
-    if (gg_node_is(function, "attribute") && gg__is_built_to_forget(tree, function)) return true;
     if (holder.len == 0) return false;
     if (gg_str_equal(holder, gg__module_alias(tree, value, "torch")))
         return is_torchs(name, gg__child_count(arguments)) || is_of_either_form(name);
     if (gg_str_equal(holder, gg__module_alias(tree, value, "torch.nn.functional"))) return is_functional(name);
-    return is_of_either_form(name) && (gg_str_is(name, "clone") || gg__infer_loosely(in, object).sort == GG__TENSOR);
+    if (is_of_either_form(name) && (gg_str_is(name, "clone") || gg__infer_loosely(in, object).sort == GG__TENSOR))
+        return true;
+    return gg__is_built_to_forget(tree, function); /* last: it looks at the whole file */
 }

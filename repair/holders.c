@@ -53,13 +53,10 @@ static bool calls_a_maker(const gg_rule_input *in, TSNode call) {
                                             "gelu",    "silu",          "conv1d",     "conv2d",
                                             "one_hot", "cross_entropy", "mse_loss",   "softplus"};
     const gg_tree *tree = in->tree;
-    TSNode function = gg__field(call, "function"), arguments = gg__field(call, "arguments");
-    TSNode object = gg__field(function, "object");
-    if (!gg_node_is(call, "call") || ts_node_is_null(object) || gg__is_in_place_by_position(tree, call)) return false;
-    for (uint32_t i = 0; i < gg__child_count(arguments); i++) {
-        gg_str keyword = gg__text(tree, gg__field(gg__child(arguments, i), "name"));
-        if (gg_str_is(keyword, "out") || gg_str_is(keyword, "inplace")) return false;
-    }
+    TSNode function = gg__field(call, "function"), object = gg__field(function, "object");
+    if (!gg_node_is(call, "call") || ts_node_is_null(object) || gg__is_in_place_by_position(tree, call) ||
+        gg__is_in_place_by_keyword(tree, call))
+        return false;
     gg_str text = gg__text(tree, object), name = gg__called_name(tree, call);
     bool torchs = gg_str_equal(text, gg__module_alias(tree, call, "torch"));
     bool functional = gg_str_equal(text, gg__module_alias(tree, call, "torch.nn.functional"));

@@ -78,6 +78,10 @@ int64_t gg__elements(gg__meta x) {
     return count;
 }
 
+bool gg__has_one_element(gg__meta x) {
+    return x.sort == GG__TENSOR && x.rank > 0 && gg__elements(x) == 1;
+}
+
 static gg__meta number_fact(const gg_fact *fact, gg__sort sort) {
     gg__meta out = fact->has_number ? gg__seen(sort, fact->number) : gg__any_number(sort);
     out.steady = fact->has_number && fact->steady;

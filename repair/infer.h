@@ -36,6 +36,7 @@ bool gg__is_bool(gg_str dtype);
 bool gg__is_integer(gg_str dtype);
 bool gg__same_shape(gg__meta a, gg__meta b); /* for certain */
 int64_t gg__elements(gg__meta x);            /* -1 when not known */
+bool gg__has_one_element(gg__meta x);        /* a tensor with dimensions */
 #define GG__MOST_ELEMENTS 0x1p47             /* no tensor has more */
 
 /* ---- promote.c: what two values give -------------------------------------------------------------------------------- */

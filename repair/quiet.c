@@ -223,12 +223,8 @@ static bool takes_no_rows(const gg_tree *tree, TSNode call) {
 }
 
 static bool changes(const gg_tree *tree, TSNode call) {
-    TSNode arguments = gg__field(call, "arguments");
-    for (uint32_t i = 0; i < gg__child_count(arguments); i++) {
-        gg_str name = gg__text(tree, gg__field(gg__child(arguments, i), "name"));
-        if (gg_str_is(name, "out") || gg_str_is(name, "inplace")) return true;
-    }
-    return gg_str_ends_with(gg__called_name(tree, call), GG_STR("_")) || gg__is_in_place_by_position(tree, call);
+    return gg_str_ends_with(gg__called_name(tree, call), GG_STR("_")) || gg__is_in_place_by_keyword(tree, call) ||
+           gg__is_in_place_by_position(tree, call);
 }
 
 static bool is_quiet_node(TSNode node, void *data) {

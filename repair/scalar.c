@@ -115,7 +115,7 @@ static bool match(const gg_rule_input *in, TSNode call, bool loose, bool single,
     out->value = item ? gg__field(function, "object") : gg__child(arguments, 0);
     out->meta = loose ? gg__infer_loosely(in, out->value) : gg__infer(in, out->value);
     if (single && out->meta.sort == GG__UNKNOWN) out->meta = drawn(in, out->value, out);
-    out->single = single && out->meta.sort == GG__TENSOR && out->meta.rank > 0 && gg__elements(out->meta) == 1;
+    out->single = single && gg__has_one_element(out->meta);
     if (out->meta.sort != GG__TENSOR || (out->meta.rank != 0 && !out->single) || out->meta.vague) return false;
     gg__meta held = out->meta;
     if (out->any_float) held.dtype = GG_STR("torch.float64");

@@ -27,7 +27,6 @@ typedef struct gg__arm {
 
 /* Behind a tensor of one element, in a condition that asks for its truth. */
 #define GG__ONE_ELEMENT ".reshape(())"
-bool gg__has_one_element(gg__meta m); /* of a tensor with dimensions */
 
 /* A condition. */
 typedef struct gg__test {

@@ -156,9 +156,9 @@ static bool read_value(gg__select *s, gg__arm *arm, store *out) {
         e->value = gg_arena_printf(s->arena, "%.*s %.*s %.*s", GG_STR_ARG(e->place), GG_STR_ARG(out->op),
                                    GG_STR_ARG(gg__closed(s, e->value, out->value)));
     }
-    bool fits = gg_str_equal(e->meta.dtype, out->of.dtype) && !e->meta.vague && !out->of.vague;
+    bool alike = gg_str_equal(e->meta.dtype, out->of.dtype) && !e->meta.vague && !out->of.vague;
     bool placed = e->meta.rank == 0 || e->meta.device.len;
-    out->converts = out->kind == WHOLE && e->meta.sort == GG__TENSOR && (!fits || !placed) &&
+    out->converts = out->kind == WHOLE && e->meta.sort == GG__TENSOR && (!alike || !placed) &&
                     !gg_str_contains(e->meta.dtype, GG_STR("complex"));
     if (out->converts)
         e->value = gg_arena_printf(s->arena, "%.*s.to(%.*s)", GG_STR_ARG(gg__closed(s, e->value, out->value)),
@@ -213,7 +213,7 @@ static bool overlaps(const store *x, const gg_tree *tree) {
     gg__meta m = x->event.meta;
     TSNode value = gg__strip_parentheses(x->value);
     if (x->kind == CHAIN || x->kind == AUGMENT || m.sort != GG__TENSOR || m.fresh) return false;
-    TSNode source = base_of(seen_through(tree, value));
+    TSNode source = seen_through(tree, value);
     if (gg_str_equal(gg__text(tree, value), gg__text(tree, x->place))) return false;
     if (gg_node_is(source, "identifier") || gg_node_is(source, "attribute")) {
         if (!gg_str_equal(gg__text(tree, source), gg__text(tree, x->base)))
@@ -237,9 +237,9 @@ static bool fits(gg__select *s, gg__arm *arm, const store *x) {
         return (gg__holds(of.dtype, m) && (!narrow || m.constant)) ||
                gg__hinder(s->in, node, "not known to be a number that the tensor can hold");
     }
-    bool changed = x->kind == AUGMENT || x->kind == CHAIN, converted = x->converts;
+    bool changed = x->kind == AUGMENT || x->kind == CHAIN;
     bool alone = m.rank == of.rank && stays_in_size(&grown);
-    if ((!converted && (!gg_str_equal(m.dtype, of.dtype) || m.vague || of.vague)) ||
+    if ((!x->converts && (!gg_str_equal(m.dtype, of.dtype) || m.vague || of.vague)) ||
         (m.rank && !alone && !gg__same_shape(m, of)) ||
         (m.device.len && of.device.len && !gg_str_equal(m.device, of.device)))
         return gg__hinder_unlike(s->in, s->statement, x->event.place, of, m);
