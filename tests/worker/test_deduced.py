@@ -172,6 +172,23 @@ def test_edits_are_verified_on_deduced_inputs(
     assert not any(f["op"] == "plan" for f in frames), "what the worker keeps for itself was sent on"
 
 
+UNWRITTEN = BRANCH.replace(
+    "        self.a = nn.Linear(dim, dim)\n",
+    "        before = torch.full((dim, dim), time.time())\n"
+    "        del before  # the next of its size gets its memory\n"
+    "        self.a = nn.Linear(dim, dim)\n"
+    "        self.a.weight = nn.Parameter(torch.empty(dim, dim))\n",
+)
+
+
+def test_parameters_that_nobody_writes_hold_the_same_every_time(worker: Worker, write: Write) -> None:
+    file, text = write(UNWRITTEN), UNWRITTEN
+    edited = [{"file": file, "text": text.replace(*WHERE)}]
+    job = worker.submit("verify", file, original=[{"file": file, "text": text}], edited=edited, safety="exact")
+    verdict = next(f["verdict"] for f in worker.frames(job) if f["op"] == "verdict")
+    assert verdict["accepted"] and verdict["glued"], verdict["reasons"]
+
+
 def test_the_same_inputs_every_time(worker: Worker, write: Write) -> None:
     file = write(BRANCH)
     first, second = worker.capture(file).entry, worker.capture(file).entry

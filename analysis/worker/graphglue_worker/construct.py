@@ -19,6 +19,7 @@ from torch.overrides import TorchFunctionMode
 
 from graphglue_worker import callsites, configs, factories
 from graphglue_worker.recipes import Maker, Recipe, Unmakeable
+from graphglue_worker.unwritten import Filled
 
 WIDTH, HEADS, HEAD_DIM, LAYERS, VOCABULARY, CLASSES, IMAGE = 32, 4, 8, 2, 64, 4, 32
 MAX_TRIES = 16
@@ -120,7 +121,7 @@ class Constructor:
         """An instance, or None with a reason in `errors`."""
         try:
             torch.manual_seed(0)
-            with _Budget():
+            with _Budget(), Filled(0):
                 return self.maker.make(recipe).eval()
         except MemoryError:
             raise

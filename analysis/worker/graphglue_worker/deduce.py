@@ -22,6 +22,7 @@ from graphglue_worker.construct import Constructor, describe
 from graphglue_worker.describe import Describer
 from graphglue_worker.recipes import Maker, Recipe, Unmakeable
 from graphglue_worker.search import Search
+from graphglue_worker.unwritten import Filled
 
 CEILING_S = 5.0
 MAX_CONTAINERS = 6
@@ -221,7 +222,8 @@ def make(plan: Plan, home: types.ModuleType | None, seed: int) -> tuple[Callable
 
     maker = Maker(home)
     seed_all(seed)
-    fn = maker.make(plan.fn)
+    with Filled(seed):
+        fn = maker.make(plan.fn)
     if isinstance(fn, torch.nn.Module):
         fn.eval()
     seed_all(seed)
