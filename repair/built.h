@@ -6,6 +6,9 @@
 
 /* The first class of that name in the file; null when there is none.  `only` (may be NULL): there is one, and no other. */
 TSNode gg__class_named(const gg_tree *tree, gg_str name, bool *only);
+/* The class that the parameter of __init__ is by default, by the name of which something is made in its body, where nobody in the file gives another, and
+ * no class there is derived from that one; empty when there is none. */
+gg_str gg__class_by_default(const gg_tree *tree, TSNode name);
 /* Calls found for the right side of each assignment of the attribute (`self.act`, `net.act`) in the class around it, those that it is derived from and
  * those derived from it there, and of `net.act` anywhere; or in the whole file where it is not one of self.  Null for one that is no plain assignment.
  * False when found returned false, or there is none. */

@@ -148,7 +148,11 @@ static bool is_quiet_module(TSNode value, void *data) {
                 return false;
         return true;
     }
-    TSNode forward = gg_node_is(function, "identifier") ? forward_of(tree, gg__text(tree, function)) : (TSNode){0};
+    TSNode forward = {0};
+    if (gg_node_is(function, "identifier")) {
+        gg_str usual = gg__class_by_default(tree, function);
+        forward = forward_of(tree, usual.len ? usual : gg__text(tree, function));
+    }
     if (ts_node_is_null(forward) || q->depth >= MAX_DEPTH) return false;
     q->depth++;
     bool known = is_quiet_block(q, gg__field(forward, "body"));
