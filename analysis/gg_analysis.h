@@ -164,6 +164,7 @@ typedef struct gg_fact { /* what a capture saw of a name, or of an attribute (`s
     bool requires_grad;
     bool has_number;     /* a number had the value `number` in this capture */
     bool steady, filled; /* … what a rule found (gg__meta); never of a capture */
+    uint8_t vague;       /* a gg__vagueness of `dtype`, which a rule found; 0 of a capture */
     double number;
     const gg_step *steps; /* of a module's call, in their order */
     size_t step_count;    /* 0: not known to be pure */

@@ -101,6 +101,7 @@ static gg__meta from_fact(const gg_rule_input *in, TSNode node) {
         if (fact->kind == GG_VALUE_BOOL) return number_fact(fact, GG__SCALAR_BOOL);
         if (fact->kind != GG_VALUE_TENSOR || fact->rank < 0 || fact->rank > GG__MAX_RANK) return gg__unknown;
         gg__meta out = {.sort = GG__TENSOR, .dtype = fact->dtype, .device = fact->device, .rank = fact->rank};
+        out.vague = (gg__vagueness)fact->vague;
         for (int32_t d = 0; d < fact->rank; d++) out.shape[d] = fact->shape[d];
         if (fact->layout == GG_LAYOUT_DENSE) out.layout = fact->name;
         if (fact->layout == GG_LAYOUT_STRIDED) out.layout = GG_STR("?");

@@ -70,7 +70,8 @@ static gg_fact as_fact(const gg__binding *b) {
                                           [GG__SCALAR_BOOL] = GG_VALUE_BOOL,
                                           [GG__TENSOR] = GG_VALUE_TENSOR};
     const gg__meta *m = &b->meta;
-    gg_fact fact = {.name = b->name, .kind = m->vague ? GG_VALUE_OTHER : kinds[m->sort], .dtype = m->dtype};
+    gg_fact fact = {.name = b->name, .kind = kinds[m->sort], .dtype = m->dtype};
+    fact.vague = (uint8_t)m->vague;
     fact.device = m->device;
     fact.rank = m->rank;
     fact.shape = m->shape;

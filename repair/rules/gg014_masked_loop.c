@@ -5,7 +5,7 @@
  * Safety: exact.  Page: docs/rules/GG014.md
  *
  * DESIGN  The facts are those of the first iteration.  They hold in each one, since every tensor gets from its assignment what the fact says of it,
- * and numbers that change, the loop's own among them, count as any number. */
+ * or of what autocast makes of it, and numbers that change, the loop's own among them, count as any number. */
 #include "repair/hindrance.h"
 #include "repair/infer.h"
 #include "repair/select.h"
@@ -25,7 +25,8 @@ typedef struct loop {
     gg__test test;    /* of the break; of the while, which goes on then */
     gg_str flags;     /* what is left of the condition of a while; empty: a for */
     TSNode counting;  /* `i += 1` in a while */
-    gg__arm varying;  /* numbers that change from one iteration to the next */
+    gg__arm
+        varying; /* numbers that change from one iteration to the next, and tensors of which the facts do not tell all */
     assigned items[MAX_ASSIGNMENTS];
     size_t count;
 } loop;
@@ -124,10 +125,11 @@ static bool is_short(const gg_rule_input *in, TSNode iterable) {
     return step != 0 && span / step <= MAX_ITERATIONS;
 }
 
-/* Is it known that the name holds the like before the loop?  The fact says so of one that gets its value behind the end only. */
+/* Is it known that the name holds the like before the loop?  The fact says so of one that gets its value behind the end only, but for what autocast makes
+ * of it. */
 static bool begins_alike(const loop *l, TSNode value, gg_str name, gg__meta fact) {
     const gg_rule_input *in = l->s.in;
-    if (ts_node_start_byte(value) > ts_node_start_byte(l->end)) return true;
+    if (ts_node_start_byte(value) > ts_node_start_byte(l->end) && fact.vague == GG__CERTAIN) return true;
     for (TSNode at = ts_node_prev_named_sibling(l->node); !ts_node_is_null(at); at = ts_node_prev_named_sibling(at)) {
         TSNode assignment = gg__assignment(at);
         if (!gg__binds(in->tree, at, name)) continue;
@@ -169,11 +171,28 @@ static bool add_number(loop *l, TSNode name) {
     return true;
 }
 
+/* What gets the result of a Linear has another dtype under autocast than the fact says, as long as it has that before the loop, too.  Of what a while loop
+ * binds in its body the break at its condition has no fact. */
+static bool add_tensor(loop *l, TSNode name, TSNode value) {
+    gg__meta fact = gg__infer_in(&l->s, &l->varying, name), m = gg__infer_in(&l->s, &l->varying, value);
+    gg_str text = gg__text(l->s.in->tree, name);
+    bool lowered =
+        fact.sort == GG__TENSOR && fact.vague == GG__CERTAIN && (m.vague == GG__LOWERED || m.vague == GG__WIDENED);
+    bool unseen = fact.sort == GG__UNKNOWN && !gg__bound_before(l->s.in->tree, l->node, text);
+    if (m.sort != GG__TENSOR || (!lowered && !unseen)) return true;
+    if (l->varying.count == GG__MAX_BINDINGS) return false;
+    if (lowered) fact.vague = m.vague;
+    l->varying.items[l->varying.count++] = (gg__binding){.name = text, .text = text, .meta = lowered ? fact : m};
+    return true;
+}
+
 /* Before what they are used for. */
-static bool add_numbers(loop *l, TSNode block) {
+static bool add_names(loop *l, TSNode block) {
     for (uint32_t i = 0; i < gg__child_count(block); i++) {
-        TSNode assignment = gg__assignment(gg__child(block, i));
-        if (!ts_node_is_null(assignment) && !add_number(l, gg__field(assignment, "left"))) return false;
+        TSNode assignment = gg__assignment(gg__child(block, i)), left = gg__field(assignment, "left");
+        if (!ts_node_is_null(assignment) &&
+            !(add_number(l, left) && add_tensor(l, left, gg__field(assignment, "right"))))
+            return false;
     }
     return true;
 }
@@ -206,9 +225,9 @@ static bool look_at_while(loop *l) {
     l->s.indent = gg__indent(in->tree, ts_node_start_byte(body));
     if (!find_counter(l))
         return gg__hinder(in, l->end, "does not say by a number that is counted how many iterations there are at most");
-    return is_plain(in, l->end) && add_number(l, gg__field(gg__child(l->counting, 0), "left")) &&
-           add_numbers(l, body) && add_block(l, body, false) && first_carried(l) &&
-           gg__split_condition(&l->s, l->end, &l->flags, &l->test) && l->s.lines.len == 0;
+    return is_plain(in, l->end) && add_number(l, gg__field(gg__child(l->counting, 0), "left")) && add_names(l, body) &&
+           add_block(l, body, false) && first_carried(l) && gg__split_condition(&l->s, l->end, &l->flags, &l->test) &&
+           l->s.lines.len == 0;
 }
 
 static bool look_at_for(loop *l) {
@@ -219,8 +238,8 @@ static bool look_at_for(loop *l) {
     if (!is_short(in, gg__field(l->node, "right")))
         return gg__hinder(in, gg__field(l->node, "right"), "is no range of at most %d known steps", MAX_ITERATIONS);
     bool names = gg_node_is(target, "identifier") && !gg__is_live(&l->s, gg__text(in->tree, target)) &&
-                 add_number(l, target) && add_numbers(l, gg__field(l->node, "body")) &&
-                 add_block(l, gg__field(l->node, "body"), false) &&
+                 add_number(l, target) && add_names(l, gg__field(l->node, "body")) &&
+                 add_names(l, gg__field(l->end, "consequence")) && add_block(l, gg__field(l->node, "body"), false) &&
                  add_block(l, gg__field(l->end, "consequence"), true) && first_carried(l);
     /* last: what a condition reads counts as read from then on */
     return names && gg__test_of(&l->s, &l->varying, condition, &l->test) && l->s.lines.len == 0;
