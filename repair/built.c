@@ -110,6 +110,21 @@ bool gg__is_set_up_once(const gg_tree *tree, TSNode attribute) {
            gg__visit(gg_tree_root(tree), note_value, &v);
 }
 
+static bool registers_another(TSNode node, void *data) {
+    const values *v = data;
+    TSNode function = gg__field(node, "function"), first = gg__child(gg__field(node, "arguments"), 0);
+    gg_str name = gg__text(v->tree, gg__child(first, 1)); /* between its quotes */
+    return !gg_node_is(node, "call") || !gg_str_is(gg__text(v->tree, function), "self.register_buffer") ||
+           !gg_node_is(first, "string") || !gg_str_equal(name, v->name);
+}
+
+bool gg__is_registered(const gg_tree *tree, TSNode attribute) {
+    values v = {.tree = tree, .name = gg__text(tree, gg__field(attribute, "attribute"))};
+    TSNode class = gg__class_around(attribute);
+    return gg_str_is(gg__text(tree, gg__field(attribute, "object")), "self") && !ts_node_is_null(class) &&
+           !gg__visit(class, registers_another, &v);
+}
+
 /* `t: torch.Tensor` alone binds nothing. */
 static bool is_no_member(TSNode node, void *data) {
     const values *v = data;

@@ -15,6 +15,8 @@ gg_str gg__class_by_default(const gg_tree *tree, TSNode name);
 bool gg__each_attribute_value(const gg_tree *tree, TSNode attribute, gg__visitor found, void *data);
 /* Is it assigned in __init__ alone, or nowhere in the file, as a registered buffer? */
 bool gg__is_set_up_once(const gg_tree *tree, TSNode attribute);
+/* Does the class around it register it as a buffer, by its name? */
+bool gg__is_registered(const gg_tree *tree, TSNode attribute);
 /* Is the attribute a module of torch's in every instance, of a kind that its class says: none that it is given, or looks up in a table?  One call of it
  * makes a new tensor in all of them, or returns its operand in all. */
 bool gg__is_built_by_class(const gg_tree *tree, TSNode attribute);

@@ -312,6 +312,11 @@ static bool bind_attribute(gg__select *s, gg__arm *arm, store *x) {
         return false;
     x->event.assigned = x->event.bound = true;
     x->event.both = !gg__is_made_before(s->in, s->statement, x->place);
+    if (x->event.both && m.rank == 0 && gg__is_registered(s->in->tree, x->place) && gg__same_tensor(x->of, m) &&
+        gg__is_detached(s, arm, x->value, x->place)) {
+        x->event.both = false; /* a buffer keeps its value; who holds the tensor of before may tell */
+        s->copies = true;
+    }
     if (!x->event.both && !gg__same_tensor(x->of, m))
         return gg__hinder_unlike(s->in, s->statement, x->event.place, x->of, m);
     return true;
