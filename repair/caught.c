@@ -126,7 +126,7 @@ static void add(reaching *r, gg_str name, bool is_class) {
 
 static void add_function(reaching *r, TSNode function) {
     if (gg_node_is(function, "lambda")) r->caught = true; /* called by who gets it */
-    if (!gg_node_is(function, "function_definition")) return;
+    if (!gg_node_is(function, "function_definition") || gg__lists_inputs(r->tree, function)) return;
     gg_str name = gg__text(r->tree, gg__field(function, "name"));
     TSNode owner = class_of(function);
     if (gg_str_is(name, "__init__") && !ts_node_is_null(owner))
