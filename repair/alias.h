@@ -30,6 +30,8 @@ bool gg__each_definition(const gg_tree *tree, gg_str name, gg__visitor found, vo
 /* The value that the name holds at a node: the right side of the nearest assignment before it in the same block, or in a block around
  * what is inside if statements; null when that is not plain to see. */
 TSNode gg__value_at(const gg_tree *tree, TSNode node, gg_str name);
+/* … also of `lo, hi = v, w`, whose other names are bound at once. */
+TSNode gg__value_among(const gg_tree *tree, TSNode node, gg_str name);
 /* Does the expression make a new tensor, as its form tells?  Of lists, binary operators make new ones too: of the same elements. */
 bool gg__makes_new(const gg_rule_input *in, TSNode value);
 /* Is the value of the node only read here, by what gives something new? */

@@ -16,16 +16,33 @@ static TSNode if_around(const gg_tree *tree, TSNode statement, gg_str name) {
     return at;
 }
 
-TSNode gg__value_at(const gg_tree *tree, TSNode node, gg_str name) {
+/* The nearest statement before the node that binds the name, in the same block or one around what is inside if statements. */
+static TSNode binding_before(const gg_tree *tree, TSNode node, gg_str name) {
     for (TSNode in = gg__statement(node); !ts_node_is_null(in); in = if_around(tree, in, name))
-        for (TSNode at = ts_node_prev_named_sibling(in); !ts_node_is_null(at); at = ts_node_prev_named_sibling(at)) {
-            if (!gg__binds(tree, at, name)) continue;
-            TSNode assignment = gg__child(at, 0);
-            bool plain = gg_node_is(at, "expression_statement") && gg_node_is(assignment, "assignment") &&
-                         gg_node_is(gg__field(assignment, "left"), "identifier");
-            return plain ? gg__field(assignment, "right") : (TSNode){0};
-        }
+        for (TSNode at = ts_node_prev_named_sibling(in); !ts_node_is_null(at); at = ts_node_prev_named_sibling(at))
+            if (gg__binds(tree, at, name)) return at;
     return (TSNode){0};
+}
+
+TSNode gg__value_at(const gg_tree *tree, TSNode node, gg_str name) {
+    TSNode at = binding_before(tree, node, name), assignment = gg__child(at, 0);
+    bool plain = gg_node_is(at, "expression_statement") && gg_node_is(assignment, "assignment") &&
+                 gg_node_is(gg__field(assignment, "left"), "identifier");
+    return plain ? gg__field(assignment, "right") : (TSNode){0};
+}
+
+TSNode gg__value_among(const gg_tree *tree, TSNode node, gg_str name) {
+    TSNode assignment = gg__child(binding_before(tree, node, name), 0), found = {0};
+    TSNode left = gg__field(assignment, "left"), right = gg__field(assignment, "right");
+    if (!gg_node_is(left, "pattern_list") || !gg_node_is(right, "expression_list"))
+        return gg__value_at(tree, node, name);
+    uint32_t count = gg__child_count(left);
+    for (uint32_t i = 0; i < count; i++) {
+        TSNode target = gg__child(left, i), value = gg__child(right, i);
+        if (!gg_node_is(target, "identifier") || gg_node_is(value, "list_splat")) return (TSNode){0};
+        if (gg_str_equal(gg__text(tree, target), name)) found = value;
+    }
+    return gg__child_count(right) == count ? found : (TSNode){0};
 }
 
 TSNode gg__root_of(TSNode node) {

@@ -148,10 +148,10 @@ static bool is_no_store(TSNode node, void *data) {
            !gg_str_equal(gg__text(s->tree, gg__stored_base(s->tree, node)), s->name);
 }
 
-/* `m = x.detach().mean(0)`, and nothing is stored to m. */
+/* `m = x.detach().mean(0)`, `lo, hi = x.min().detach(), x.max().detach()`, and nothing is stored to it. */
 static bool holds_detached(const gg__select *s, const gg__arm *arm, TSNode name, TSNode place) {
     stores stored = {s->in->tree, gg__text(s->in->tree, name)};
-    TSNode value = gg__value_at(stored.tree, name, stored.name);
+    TSNode value = gg__value_among(stored.tree, name, stored.name);
     if (ts_node_is_null(value) || !gg__visit(gg__function(name), is_no_store, &stored)) return false;
     if (gg__without_gradients(stored.tree, value)) return gg__makes_new(s->in, value);
     return gg__is_detached(s, arm, value, place);

@@ -289,7 +289,7 @@ gg__meta gg__scalar_operand(const gg__scalar_uses *u, TSNode node) {
 /* An integer becomes a double: exact, or rounded as Python does it, unless int64 lost something before. */
 static bool to_float(gg__scalar_uses *u, gg__scalar *s) {
     gg__scalar_want(u, GG__TO_DOUBLE);
-    bool fine = s->sort == GG__SCALAR_FLOAT || !s->counted || s->magnitude <= exact;
+    bool fine = s->sort == GG__SCALAR_FLOAT || !s->counted || s->magnitude <= exact || u->approximate;
     s->sort = GG__SCALAR_FLOAT;
     s->magnitude = INFINITY;
     s->counted = true;
@@ -315,7 +315,8 @@ static bool is_divided_by(gg__scalar_uses *u, gg__scalar *s, TSNode number) {
 static bool divides(gg__scalar_uses *u, gg__scalar *s, bool is_left, TSNode number, bool literal, double value,
                     bool whole) {
     if (!is_left && !(literal && value == 1) && !u->approximate) return is_divided_by(u, s, number);
-    if (!literal || !u->on_cpu || (whole && s->sort != GG__SCALAR_FLOAT && s->magnitude > exact)) return false;
+    bool rounded = whole && s->sort != GG__SCALAR_FLOAT && s->magnitude > exact; /* and again when it is divided */
+    if (!literal || !u->on_cpu || (rounded && !u->approximate)) return false;
     bool fine = is_left ? value != 0 : value == 1 && (s->positive || s->nonzero);
     s->natural = s->natural && value > 0;
     s->positive = s->positive && value > 0 && value <= 1 && is_left;

@@ -17,6 +17,7 @@ typedef struct assigned {
     gg_str name;
     bool carried; /* from one iteration to the next, or out of the loop */
     bool ends;    /* in the branch that ends the loop */
+    bool lowered; /* by autocast, which the name's value before the loop is not */
 } assigned;
 
 typedef struct loop {
@@ -125,17 +126,28 @@ static bool is_short(const gg_rule_input *in, TSNode iterable) {
     return step != 0 && span / step <= MAX_ITERATIONS;
 }
 
+/* Does a value that the name may have before the loop have all that the fact says, but for what autocast makes of it? */
+static bool is_alike(gg__meta before, gg__meta fact, bool *lowered) {
+    *lowered = before.vague != fact.vague;
+    if (before.vague == GG__CERTAIN) before.vague = fact.vague;
+    return gg__same_tensor(before, fact);
+}
+
 /* Is it known that the name holds the like before the loop?  The fact says so of one that gets its value behind the end only, but for what autocast makes
- * of it. */
-static bool begins_alike(const loop *l, TSNode value, gg_str name, gg__meta fact) {
+ * of it.  `*lowered`: autocast makes it another dtype in the first iteration, which each one begins with. */
+static bool begins_alike(const loop *l, TSNode value, gg_str name, gg__meta fact, bool *lowered) {
     const gg_rule_input *in = l->s.in;
-    if (ts_node_start_byte(value) > ts_node_start_byte(l->end) && fact.vague == GG__CERTAIN) return true;
+    bool behind = ts_node_start_byte(value) > ts_node_start_byte(l->end);
+    *lowered = false;
+    if (behind && fact.vague == GG__CERTAIN) return true;
     for (TSNode at = ts_node_prev_named_sibling(l->node); !ts_node_is_null(at); at = ts_node_prev_named_sibling(at)) {
         TSNode assignment = gg__assignment(at);
         if (!gg__binds(in->tree, at, name)) continue;
-        return !ts_node_is_null(assignment) && gg__same_tensor(gg__infer(in, gg__field(assignment, "right")), fact);
+        return !ts_node_is_null(assignment) && is_alike(gg__infer(in, gg__field(assignment, "right")), fact, lowered) &&
+               !(behind && *lowered);
     }
-    return gg__reads(in->tree, value, name); /* and gives the like of what it gets */
+    *lowered = fact.vague != GG__CERTAIN;
+    return gg__reads(in->tree, value, name) && !(behind && *lowered); /* and gives the like of what it gets */
 }
 
 /* Has the name in each iteration what the fact says that it has in the first? */
@@ -150,13 +162,14 @@ static bool add(loop *l, TSNode assignment, bool ends) {
     if (carried ? m.sort != GG__TENSOR : ends || gg__is_live(&l->s, name)) return false;
     if (carried && !m.fresh && gg__alias_shows(in, l->node, value, name)) return false;
     if (carried && !gg__reads(in->tree, value, name) && gg__sizes_may_differ(in, l->node, m)) return false;
-    if (carried && !begins_alike(l, value, name, fact)) return false;
+    bool lowered = false;
+    if (carried && !begins_alike(l, value, name, fact, &lowered)) return false;
     bool before = ts_node_start_byte(value) < ts_node_start_byte(l->end);
     if (carried && !before) { /* what it held before the loop may be what it ends with */
         if (gg__alias_shows(in, l->node, left, name)) return false;
         l->s.copies = l->s.copies || gg__is_copy(in, l->node, left, name);
     }
-    l->items[l->count++] = (assigned){value, name, carried, ends};
+    l->items[l->count++] = (assigned){value, name, carried, ends, lowered};
     return true;
 }
 
@@ -255,9 +268,24 @@ static bool look(const gg_rule_input *in, loop *l, gg_arena *arena) {
     return gg__can_name(in->tree, l->node, "torch") && (counts ? look_at_while(l) : look_at_for(l));
 }
 
+/* The new value comes first: where the strides of both differ, the result has those of the first. */
 static void write_where(loop *l, gg_str condition, const assigned *a, bool ends, gg_edits *out) {
     gg_str value = gg__text(l->s.in->tree, gg__strip_parentheses(a->value));
-    gg_str text = gg__where(&l->s, (gg__test){condition, !ends, true}, value, a->name);
+    gg_str kept = a->name;
+    if (!ends) condition = gg_arena_printf(l->s.arena, "~%.*s", GG_STR_ARG(condition));
+    if (a->lowered) {
+        gg_str made = value;
+        uint32_t start = ts_node_start_byte(gg__statement(a->value));
+        if (!gg_node_is(gg__strip_parentheses(a->value), "identifier")) {
+            made = gg__new_name(&l->s, "new");
+            gg_edits_add(out, (gg_span){start, start},
+                         gg_arena_printf(l->s.arena, "%.*s = %.*s%.*s%.*s", GG_STR_ARG(made), GG_STR_ARG(value),
+                                         GG_STR_ARG(l->s.newline), GG_STR_ARG(gg__indent(l->s.in->tree, start))));
+        }
+        value = made;
+        kept = gg_arena_printf(l->s.arena, "%.*s.to(%.*s.dtype)", GG_STR_ARG(a->name), GG_STR_ARG(made));
+    }
+    gg_str text = gg__where(&l->s, (gg__test){condition, false, true}, value, kept);
     if (ends)
         gg__select_line(&l->s, a->name, text);
     else
