@@ -289,7 +289,8 @@ gg__meta gg__scalar_operand(const gg__scalar_uses *u, TSNode node) {
 /* An integer becomes a double: exact, or rounded as Python does it, unless int64 lost something before. */
 static bool to_float(gg__scalar_uses *u, gg__scalar *s) {
     gg__scalar_want(u, GG__TO_DOUBLE);
-    bool fine = s->sort == GG__SCALAR_FLOAT || !s->counted || s->magnitude <= exact || u->approximate;
+    double most = u->approximate ? 0x1p62 : exact; /* above, int64 may have overflowed */
+    bool fine = s->sort == GG__SCALAR_FLOAT || !s->counted || s->magnitude <= most;
     s->sort = GG__SCALAR_FLOAT;
     s->magnitude = INFINITY;
     s->counted = true;

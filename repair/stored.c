@@ -2,6 +2,7 @@
  *
  * DESIGN  Not `self.n = torch.where(…)`: another tensor under the name is compiled anew on the next call, and who holds the old one would not see the
  * change.  So the tensor is changed in place, as before, and nobody may mind that it is: kept.h. */
+#include "repair/alias.h"
 #include "repair/built.h"
 #include "repair/hindrance.h"
 #include "repair/infer.h"
@@ -304,6 +305,27 @@ static bool store_in_own(gg__select *s, gg__arm *arm, store *x, gg__binding *own
     return true;
 }
 
+/* `h - self.best`: nobody else gets the tensor itself. */
+static bool is_bound_or_consumed(TSNode node, void *data) {
+    const search *x = data;
+    const gg_rule_input *in = x->s->in;
+    TSNode place = x->store->place, parent = gg__parent(node);
+    if (!gg_node_is(node, "attribute") || !gg_str_equal(gg__text(in->tree, gg__field(node, "attribute")),
+                                                        gg__text(in->tree, gg__field(place, "attribute"))))
+        return true;
+    bool bound = gg_node_is(parent, "assignment") && ts_node_eq(gg__field(parent, "left"), node);
+    return bound || gg__is_consumed(in, node);
+}
+
+/* A buffer that keeps its value on the other way: another tensor then. */
+static bool may_be_another(gg__select *s, gg__arm *arm, const store *x) {
+    gg__meta m = x->event.meta;
+    search all = {s, arm, x};
+    return m.rank == 0 && gg__same_tensor(x->of, m) && gg__is_registered(s->in->tree, x->place) &&
+           gg__is_detached(s, arm, x->value, x->place) &&
+           gg__visit(gg_tree_root(s->in->tree), is_bound_or_consumed, &all);
+}
+
 static bool bind_attribute(gg__select *s, gg__arm *arm, store *x) {
     gg__meta m = x->event.meta;
     if (!m.fresh || !gg__selectable(s, m)) return gg__unselectable(s, arm, x->value);
@@ -312,9 +334,8 @@ static bool bind_attribute(gg__select *s, gg__arm *arm, store *x) {
         return false;
     x->event.assigned = x->event.bound = true;
     x->event.both = !gg__is_made_before(s->in, s->statement, x->place);
-    if (x->event.both && m.rank == 0 && gg__is_registered(s->in->tree, x->place) && gg__same_tensor(x->of, m) &&
-        gg__is_detached(s, arm, x->value, x->place)) {
-        x->event.both = false; /* a buffer keeps its value; who holds the tensor of before may tell */
+    if (x->event.both && may_be_another(s, arm, x)) {
+        x->event.both = false;
         s->copies = true;
     }
     if (!x->event.both && !gg__same_tensor(x->of, m))
