@@ -5,6 +5,7 @@
 #include "repair/built.h"
 
 #include "repair/scalar.h"
+#include "repair/texts.h"
 
 enum { MAX_DEPTH = 8, NEVER = 100 };
 
@@ -113,9 +114,9 @@ bool gg__is_set_up_once(const gg_tree *tree, TSNode attribute) {
 static bool registers_another(TSNode node, void *data) {
     const values *v = data;
     TSNode function = gg__field(node, "function"), first = gg__child(gg__field(node, "arguments"), 0);
-    gg_str name = gg__text(v->tree, gg__child(first, 1)); /* between its quotes */
+    gg_str name;
     return !gg_node_is(node, "call") || !gg_str_is(gg__text(v->tree, function), "self.register_buffer") ||
-           !gg_node_is(first, "string") || !gg_str_equal(name, v->name);
+           !gg__between_quotes(v->tree, first, &name) || !gg_str_equal(name, v->name);
 }
 
 bool gg__is_registered(const gg_tree *tree, TSNode attribute) {

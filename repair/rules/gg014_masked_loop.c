@@ -26,8 +26,7 @@ typedef struct loop {
     gg__test test;    /* of the break; of the while, which goes on then */
     gg_str flags;     /* what is left of the condition of a while; empty: a for */
     TSNode counting;  /* `i += 1` in a while */
-    gg__arm
-        varying; /* numbers that change from one iteration to the next, and tensors of which the facts do not tell all */
+    gg__arm varying;  /* numbers that change, and tensors of which the facts do not tell all */
     assigned items[MAX_ASSIGNMENTS];
     size_t count;
 } loop;
@@ -134,10 +133,9 @@ static bool is_alike(gg__meta before, gg__meta fact, bool *lowered) {
 }
 
 /* Is it known that the name holds the like before the loop?  The fact says so of one that gets its value behind the end only, but for what autocast makes
- * of it.  `*lowered`: autocast makes it another dtype in the first iteration, which each one begins with. */
-static bool begins_alike(const loop *l, TSNode value, gg_str name, gg__meta fact, bool *lowered) {
+ * of it.  `behind`: the end of the loop.  `*lowered`: autocast makes it another dtype in the first iteration, which each one begins with. */
+static bool begins_alike(const loop *l, TSNode value, gg_str name, gg__meta fact, bool behind, bool *lowered) {
     const gg_rule_input *in = l->s.in;
-    bool behind = ts_node_start_byte(value) > ts_node_start_byte(l->end);
     *lowered = false;
     if (behind && fact.vague == GG__CERTAIN) return true;
     for (TSNode at = ts_node_prev_named_sibling(l->node); !ts_node_is_null(at); at = ts_node_prev_named_sibling(at)) {
@@ -162,14 +160,20 @@ static bool add(loop *l, TSNode assignment, bool ends) {
     if (carried ? m.sort != GG__TENSOR : ends || gg__is_live(&l->s, name)) return false;
     if (carried && !m.fresh && gg__alias_shows(in, l->node, value, name)) return false;
     if (carried && !gg__reads(in->tree, value, name) && gg__sizes_may_differ(in, l->node, m)) return false;
-    bool lowered = false;
-    if (carried && !begins_alike(l, value, name, fact, &lowered)) return false;
-    bool before = ts_node_start_byte(value) < ts_node_start_byte(l->end);
-    if (carried && !before) { /* what it held before the loop may be what it ends with */
+    bool behind = ts_node_start_byte(value) > ts_node_start_byte(l->end), lowered = false;
+    if (carried && !begins_alike(l, value, name, fact, behind, &lowered)) return false;
+    if (carried && behind) { /* what it held before the loop may be what it ends with */
         if (gg__alias_shows(in, l->node, left, name)) return false;
         l->s.copies = l->s.copies || gg__is_copy(in, l->node, left, name);
     }
     l->items[l->count++] = (assigned){value, name, carried, ends, lowered};
+    return true;
+}
+
+/* From here on the name counts as what `m` says. */
+static bool vary(loop *l, gg_str name, gg__meta m) {
+    if (l->varying.count == GG__MAX_BINDINGS) return false;
+    l->varying.items[l->varying.count++] = (gg__binding){.name = name, .text = name, .meta = m};
     return true;
 }
 
@@ -179,9 +183,7 @@ static bool add_number(loop *l, TSNode name) {
     if (!gg__is_number(fact)) return true;
     for (size_t i = 0; i < l->varying.count; i++)
         if (gg_str_equal(l->varying.items[i].name, text)) return true;
-    if (l->varying.count == GG__MAX_BINDINGS) return false;
-    l->varying.items[l->varying.count++] = (gg__binding){.name = text, .text = text, .meta = gg__any_number(fact.sort)};
-    return true;
+    return vary(l, text, gg__any_number(fact.sort));
 }
 
 /* What gets the result of a Linear has another dtype under autocast than the fact says, as long as it has that before the loop, too.  Of what a while loop
@@ -193,10 +195,8 @@ static bool add_tensor(loop *l, TSNode name, TSNode value) {
         fact.sort == GG__TENSOR && fact.vague == GG__CERTAIN && (m.vague == GG__LOWERED || m.vague == GG__WIDENED);
     bool unseen = fact.sort == GG__UNKNOWN && !gg__bound_before(l->s.in->tree, l->node, text);
     if (m.sort != GG__TENSOR || (!lowered && !unseen)) return true;
-    if (l->varying.count == GG__MAX_BINDINGS) return false;
     if (lowered) fact.vague = m.vague;
-    l->varying.items[l->varying.count++] = (gg__binding){.name = text, .text = text, .meta = lowered ? fact : m};
-    return true;
+    return vary(l, text, lowered ? fact : m);
 }
 
 /* Before what they are used for. */
@@ -268,22 +268,24 @@ static bool look(const gg_rule_input *in, loop *l, gg_arena *arena) {
     return gg__can_name(in->tree, l->node, "torch") && (counts ? look_at_while(l) : look_at_for(l));
 }
 
+/* A name for the new value: itself, or one that it gets in a line in front. */
+static gg_str name_value(loop *l, const assigned *a, gg_str value, gg_edits *out) {
+    if (gg_node_is(gg__strip_parentheses(a->value), "identifier")) return value;
+    gg_str name = gg__new_name(&l->s, "new");
+    uint32_t start = ts_node_start_byte(gg__statement(a->value));
+    gg_edits_add(out, (gg_span){start, start},
+                 gg_arena_printf(l->s.arena, "%.*s = %.*s%.*s%.*s", GG_STR_ARG(name), GG_STR_ARG(value),
+                                 GG_STR_ARG(l->s.newline), GG_STR_ARG(gg__indent(l->s.in->tree, start))));
+    return name;
+}
+
 /* The new value comes first: where the strides of both differ, the result has those of the first. */
 static void write_where(loop *l, gg_str condition, const assigned *a, bool ends, gg_edits *out) {
-    gg_str value = gg__text(l->s.in->tree, gg__strip_parentheses(a->value));
-    gg_str kept = a->name;
+    gg_str value = gg__text(l->s.in->tree, gg__strip_parentheses(a->value)), kept = a->name;
     if (!ends) condition = gg_arena_printf(l->s.arena, "~%.*s", GG_STR_ARG(condition));
     if (a->lowered) {
-        gg_str made = value;
-        uint32_t start = ts_node_start_byte(gg__statement(a->value));
-        if (!gg_node_is(gg__strip_parentheses(a->value), "identifier")) {
-            made = gg__new_name(&l->s, "new");
-            gg_edits_add(out, (gg_span){start, start},
-                         gg_arena_printf(l->s.arena, "%.*s = %.*s%.*s%.*s", GG_STR_ARG(made), GG_STR_ARG(value),
-                                         GG_STR_ARG(l->s.newline), GG_STR_ARG(gg__indent(l->s.in->tree, start))));
-        }
-        value = made;
-        kept = gg_arena_printf(l->s.arena, "%.*s.to(%.*s.dtype)", GG_STR_ARG(a->name), GG_STR_ARG(made));
+        value = name_value(l, a, value, out);
+        kept = gg_arena_printf(l->s.arena, "%.*s.to(%.*s.dtype)", GG_STR_ARG(a->name), GG_STR_ARG(value));
     }
     gg_str text = gg__where(&l->s, (gg__test){condition, false, true}, value, kept);
     if (ends)
