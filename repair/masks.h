@@ -59,8 +59,9 @@ typedef struct gg__store { /* `x[m] = f(x[m])`, `x[m] *= k` */
     gg__masked e;
 } gg__store;
 
-/* Is the statement such a store, of as many elements as the mask chooses?  Points into `in`. */
-bool gg__masked_store(const gg_rule_input *in, TSNode statement, gg__store *out);
+/* Is the statement such a store, of as many elements as the mask chooses?  Without `exact` f may be what rounds otherwise in another place, as exp().
+ * Points into `in`. */
+bool gg__masked_store(const gg_rule_input *in, TSNode statement, bool exact, gg__store *out);
 /* x.copy_(torch.where(m, f(x), x)) */
 void gg__edit_masked_store(const gg__store *s, gg_str torch, gg_arena *arena, gg_edits *out);
 

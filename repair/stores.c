@@ -2,8 +2,8 @@
 #include "repair/hindrance.h"
 #include "repair/masks.h"
 
-bool gg__masked_store(const gg_rule_input *in, TSNode statement, gg__store *s) {
-    *s = (gg__store){.e = {.in = in, .draws = true}};
+bool gg__masked_store(const gg_rule_input *in, TSNode statement, bool exact, gg__store *s) {
+    *s = (gg__store){.e = {.in = in, .draws = true, .rounded = !exact}};
     if (!gg_node_is(statement, "expression_statement") || gg__child_count(statement) != 1) return false;
     s->assignment = gg__child(statement, 0);
     bool augmented = gg_node_is(s->assignment, "augmented_assignment");
@@ -16,6 +16,8 @@ bool gg__masked_store(const gg_rule_input *in, TSNode statement, gg__store *s) {
     gg__meta target = s->e.item.of;
     if (gg_str_is(target.layout, "?"))
         return false; /* perhaps expanded: copy_ raises then, a store under a mask does not */
+    if (!exact && gg__is_half(target.dtype))
+        return false; /* autocast makes a float32 of its exp(), which a store under a mask refuses and copy_ takes */
     if (augmented) {
         gg_str op = gg__text(in->tree, gg__field(s->assignment, "operator"));
         s->op = gg_str_slice(op, 0, op.len - 1);

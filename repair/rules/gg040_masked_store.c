@@ -6,7 +6,7 @@
 #include "repair/masks.h"
 
 static bool find(const gg_rule_input *in, gg__store *s) {
-    return gg__masked_store(in, gg__statement(gg_node_at(in->tree, in->span)), s);
+    return gg__masked_store(in, gg__statement(gg_node_at(in->tree, in->span)), true, s);
 }
 
 static bool check(const gg_rule_input *in, gg_rule_match *out) {

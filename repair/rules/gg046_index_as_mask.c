@@ -179,7 +179,7 @@ static bool match(const gg_rule_input *in, rows_index *x) {
         gg__store s;
         rebinding r = {x, x->uses[i]};
         if (!gg__visit(x->uses[i], is_not_bound_between, &r)) return false;
-        if (!is_fill(&x->in, x->uses[i]) && !gg__masked_store(&x->in, x->uses[i], &s)) return false;
+        if (!is_fill(&x->in, x->uses[i]) && !gg__masked_store(&x->in, x->uses[i], true, &s)) return false;
     }
     return gg__can_name(in->tree, x->statement, "torch");
 }
@@ -209,7 +209,7 @@ static int edit(const gg_rule_input *in, const gg_rule_match *m, gg_arena *arena
                  gg_arena_printf(arena, "%.*s = %.*s", GG_STR_ARG(x.name), GG_STR_ARG(mask)));
     for (size_t i = 0; i < x.use_count; i++) {
         gg__store s;
-        if (gg__masked_store(&x.in, x.uses[i], &s)) gg__edit_masked_store(&s, torch, arena, out);
+        if (gg__masked_store(&x.in, x.uses[i], true, &s)) gg__edit_masked_store(&s, torch, arena, out);
     }
     return 0;
 }
