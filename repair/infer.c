@@ -163,11 +163,8 @@ static gg__meta comparison(gg__inference *s, TSNode node) {
     gg__meta a = gg__infer_node(s, gg__child(node, 0));
     if (gg__is_one_of(op, identity, GG_COUNT(identity)) && gg_node_is(right, "none") && a.sort != GG__UNKNOWN)
         return gg__any_number(GG__SCALAR_BOOL);
+    if (gg__compares_plainly(s, node)) return gg__any_number(GG__SCALAR_BOOL);
     if (!gg__is_one_of(op, ops, GG_COUNT(ops))) return gg__unknown;
-    gg__vagueness vague; /* `x.dtype == torch.float16`: one or the other, and Python's to ask */
-    bool dtypes = gg__dtype_named(s, gg__child(node, 0), &vague).len && gg__dtype_named(s, right, &vague).len;
-    if (dtypes && op.len == 2 && op.ptr[1] == '=' && (op.ptr[0] == '=' || op.ptr[0] == '!'))
-        return gg__any_number(GG__SCALAR_BOOL);
     return gg__compare(a, gg__infer_node(s, right));
 }
 

@@ -54,6 +54,9 @@ gg_str gg__dtype_of_method(gg_str name); /* `half` makes torch.float16 of a tens
 double gg__largest(gg_str dtype);
 bool gg__holds(gg_str dtype, gg__meta number); /* can be made an element of it without an error, in any sensible call */
 
+/* ---- plain.c: `x.shape == (2, 3)`, `x.dtype in (…)`: is the comparison one of what is no tensor, which gives a bool? --------------- */
+bool gg__compares_plainly(gg__inference *s, TSNode comparison);
+
 /* ---- shapes.c: sizes and dimensions -------------------------------------------------------------------------------------- */
 typedef struct gg__sizes {
     int32_t rank;
