@@ -217,7 +217,13 @@ static bool split(gg__select *s, TSNode condition, bool either, gg_str *flags, g
             continue;
         }
         bool last = i + 1 == count && test->text.len == 0;
-        if (!gg__test_of(s, NULL, operands[i], &one) && !(last && gg__test_drawn(s, operands[i], &one))) return false;
+        if (!gg__test_of(s, NULL, operands[i], &one) && !(last && gg__test_drawn(s, operands[i], &one))) {
+            gg__select probe = *s;
+            if (sort == GG__TENSOR || test->text.len || gg__test_drawn(&probe, operands[i], &one)) return false;
+            s->unseen = true; /* Python asks it first; where a call follows, the break has this operand's place */
+            add_flag(s, flags, operands[i], op);
+            continue;
+        }
         if (test->text.len == 0) {
             *test = one;
             continue;
