@@ -115,9 +115,18 @@ gg__meta gg__scalar_operand(const gg__scalar_uses *u, TSNode node);
 bool gg__scalar_check_name(TSNode node, void *data);
 /* Says that what uses the number is why (hindrance.h); false. */
 bool gg__scalar_refuse(const gg__scalar_uses *u, TSNode node);
-/* What a name is from here on (scalar_follow.c). */
+/* What a name is from here on (scalar_learn.c). */
 void gg__scalar_learn(gg__scalar_uses *u, gg_str name, gg__meta m);
 void gg__scalar_learn_tracked(gg__scalar_uses *u, const gg__tracked *t);
+/* … and each name of `lo, hi = v, w`; nothing is known of those that another statement binds. */
+void gg__scalar_learn_several(gg__scalar_uses *u, TSNode statement);
+/* What a name is that is bound to it: also a number that is still taken out of another tensor. */
+gg__meta gg__scalar_given(const gg__scalar_uses *u, TSNode value);
+void gg__scalar_forget(gg__scalar_uses *u, gg_str name);
+/* Visitors with the uses as their data: forget what is bound, and what attributes are (`self.scale = …`). */
+bool gg__scalar_forget_bound(TSNode node, void *data);
+bool gg__scalar_forget_attributes(TSNode node, void *data);
+bool gg__scalar_binds_nothing(TSNode node, void *data);
 /* For scalar_calls.c: wants a precision; takes the number in by `op`, one of + - * / < and = (which converts to `other`'s dtype). */
 bool gg__scalar_want(gg__scalar_uses *u, gg__widening widening);
 /* Is the dtype of another operand known well enough? */

@@ -22,57 +22,8 @@ bool gg__scalar_uses_init(gg__scalar_uses *u, const gg_rule_input *in, gg_str dt
     return true;
 }
 
-/* `self.scale` of `self` */
-static bool is_part_of(gg_str dotted, gg_str name) {
-    return dotted.len > name.len && dotted.ptr[name.len] == '.' && gg_str_starts_with(dotted, name);
-}
-
-static void forget(gg__scalar_uses *u, gg_str name) {
-    for (size_t i = 0; i < u->record.fact_count; i++)
-        if (gg_str_equal(u->facts[i].name, name) || is_part_of(u->facts[i].name, name)) u->facts[i].name = GG_STR_NULL;
-}
-
-void gg__scalar_learn(gg__scalar_uses *u, gg_str name, gg__meta m) {
-    static const gg_value_kind kinds[] = {[GG__UNKNOWN] = GG_VALUE_UNKNOWN,
-                                          [GG__SCALAR_INT] = GG_VALUE_INT,
-                                          [GG__SCALAR_FLOAT] = GG_VALUE_FLOAT,
-                                          [GG__SCALAR_BOOL] = GG_VALUE_BOOL,
-                                          [GG__TENSOR] = GG_VALUE_TENSOR};
-    forget(u, name);
-    size_t at = 0;
-    while (at < u->record.fact_count && u->facts[at].name.len) at++;
-    if (!gg__scalar_takes(u, m) || at == GG__MAX_FACTS) return;
-    if (at == u->record.fact_count) u->record.fact_count++;
-    memcpy(u->shapes[at], m.shape, sizeof(u->shapes[at]));
-    u->facts[at] = (gg_fact){.name = name, .kind = kinds[m.sort], .dtype = m.dtype, .device = m.device, .rank = m.rank};
-    u->facts[at].shape = u->shapes[at];
-    u->facts[at].layout = m.layout.len ? GG_LAYOUT_STRIDED : GG_LAYOUT_CONTIGUOUS;
-}
-
-static bool forget_attributes(TSNode node, void *data) { /* `self.scale = …` */
-    gg__scalar_uses *u = data;
-    if (gg_node_is(node, "attribute") && ts_node_eq(gg__field(gg__parent(node), "left"), node))
-        forget(u, gg__text(u->in.tree, node));
-    return true;
-}
-
-static bool forget_bound(TSNode node, void *data) {
-    gg__scalar_uses *u = data;
-    if (gg_node_is(node, "identifier") && gg__is_binding(node)) forget(u, gg__text(u->in.tree, node));
-    return forget_attributes(node, data);
-}
-
-void gg__scalar_learn_tracked(gg__scalar_uses *u, const gg__tracked *t) {
-    gg__scalar_learn(u, t->name, (gg__meta){.sort = t->lists || t->rebound ? GG__UNKNOWN : t->scalar.sort});
-}
-
 static void relearn(gg__scalar_uses *u) {
     for (size_t i = 0; i < u->tracked_count; i++) gg__scalar_learn_tracked(u, &u->tracked[i]);
-}
-
-static bool binds_nothing(TSNode node, void *data) {
-    (void)data;
-    return !gg_node_is(node, "identifier") || !gg__is_binding(node);
 }
 
 /* ---- statement by statement ---------------------------------------------------------------------------------------------------- */
@@ -109,11 +60,11 @@ static void settle(gg__scalar_uses *u, TSNode statement) {
         for (size_t i = 0; i < u->record.fact_count; i++) {
             invariance v = {u, u->facts[i].name};
             if (v.name.len == 0 || is_tracked(u, v.name) || gg__visit(statement, is_alike, &v)) continue;
-            forget(u, v.name);
+            gg__scalar_forget(u, v.name);
             changed = true;
         }
     }
-    gg__visit(statement, forget_attributes, u);
+    gg__visit(statement, gg__scalar_forget_attributes, u);
 }
 
 typedef struct known {
@@ -128,7 +79,7 @@ static bool forget_unless_known(TSNode node, void *data) {
     gg_str name = gg__text(k->u->in.tree, node);
     for (size_t i = 0; i < k->count; i++)
         if (gg_str_equal(k->names[i], name)) return true;
-    forget(k->u, name);
+    gg__scalar_forget(k->u, name);
     return true;
 }
 
@@ -222,7 +173,7 @@ static void forget_headers(gg__scalar_uses *u, TSNode node) {
         if (gg_node_is(part, "else_clause") || gg_node_is(part, "elif_clause"))
             forget_headers(u, part);
         else if (!gg_node_is(part, "block"))
-            gg__visit(part, forget_bound, u);
+            gg__visit(part, gg__scalar_forget_bound, u);
     }
     relearn(u);
 }
@@ -247,14 +198,15 @@ static bool follow(gg__scalar_uses *u, TSNode statement) {
     bool plain = expression && gg_node_is(inner, "assignment") && gg_node_is(left, "identifier");
     bool augmented = expression && gg_node_is(inner, "augmented_assignment");
     TSNode evaluated = plain || augmented ? right : statement; /* what is bound in there is bound before it is used */
-    bool simple = (expression || returns) && !ts_node_is_null(evaluated) && gg__visit(evaluated, binds_nothing, NULL);
-    if (!simple) gg__visit(statement, forget_bound, u);
+    bool simple =
+        (expression || returns) && !ts_node_is_null(evaluated) && gg__visit(evaluated, gg__scalar_binds_nothing, NULL);
+    if (!simple) gg__visit(statement, gg__scalar_forget_bound, u);
     relearn(u);
     if (!gg__visit(statement, gg__scalar_check_name, u)) return false;
     if (plain && simple)
-        gg__scalar_learn(u, gg__text(u->in.tree, left), gg__infer_loosely(&u->in, right));
+        gg__scalar_learn(u, gg__text(u->in.tree, left), gg__scalar_given(u, right));
     else
-        gg__visit(statement, forget_bound, u);
+        gg__scalar_learn_several(u, statement);
     relearn(u);
     return true;
 }
@@ -273,11 +225,15 @@ static bool is_consistent(const gg__scalar_uses *u) {
 static bool follow_from(gg__scalar_uses *u, TSNode statement) {
     TSNode body = gg__field(gg__function(statement), "body");
     if (gg_node_is(statement, "for_statement") && !follow(u, statement)) return false; /* over the numbers */
+    if (gg_node_is(gg__field(gg__child(statement, 0), "left"), "pattern_list")) {
+        gg__scalar_learn_several(u, statement);
+        relearn(u);
+    }
     for (TSNode at = statement; !ts_node_eq(at, body); at = gg__parent(at)) {
         for (TSNode next = ts_node_next_named_sibling(at); !ts_node_is_null(next);
              next = ts_node_next_named_sibling(next))
             if (!follow(u, next)) return false;
-        gg__visit(gg__parent(at), forget_bound, u); /* a loop comes back, a branch may not have been taken */
+        gg__visit(gg__parent(at), gg__scalar_forget_bound, u); /* a loop comes back, a branch may not have been taken */
         relearn(u);
     }
     return true;
