@@ -12,10 +12,13 @@ enum { GG__MAX_VALUES = 8 };
 
 /* What is known of the number at one place. */
 typedef struct gg__scalar {
-    gg__sort sort;          /* GG__SCALAR_INT, GG__SCALAR_FLOAT or GG__SCALAR_BOOL */
-    bool counted;           /* Python has computed with it */
-    double magnitude;       /* bound of an integer; INFINITY when none is known */
-    double largest;         /* bound of a floating number that is finite; 0 when none is known */
+    gg__sort sort;    /* GG__SCALAR_INT, GG__SCALAR_FLOAT or GG__SCALAR_BOOL */
+    bool counted;     /* Python has computed with it */
+    double magnitude; /* bound of an integer; INFINITY when none is known */
+    double largest;   /* its magnitude is no larger, unless it is infinite; 0 when no bound is known */
+    bool finite;      /* neither infinite nor NaN */
+    bool topped;      /* it is not above `top`, unless it is infinite or NaN */
+    double top;
     bool natural, positive; /* not below zero, above zero; either may be NaN */
     bool nonzero;           /* it may be below zero, or NaN */
     gg_str grid;            /* until it is counted: the dtype of the tensor whose element it is */
@@ -95,6 +98,10 @@ bool gg__scalar_list(gg__scalar_uses *u, TSNode node, gg__scalar scalar, int32_t
 bool gg__scalar_element(const gg__scalar_uses *u, TSNode node, gg__scalar *out);
 /* … in a call, scalar.c's part of it in scalar_calls.c: on return true `*node` is the call, whose value is `*scalar`, or `*done`. */
 bool gg__scalar_in_call(gg__scalar_uses *u, TSNode *node, gg__scalar *scalar, bool *done);
+/* … beside an operator of arithmetic (scalar_count.c); the same of return. */
+bool gg__scalar_in_binary(gg__scalar_uses *u, TSNode parent, TSNode use, gg__scalar *s, bool *done);
+bool gg__is_arithmetic(char op);
+int gg__bits_of(gg_str dtype); /* how many tell the size of an integer of that dtype; 0: it holds none */
 /* … as an index, where those are fine (indexed.c). */
 bool gg__scalar_in_index(gg__scalar_uses *u, TSNode subscript, TSNode node, gg__scalar scalar);
 /* … and wherever the tracked names are used behind the statement?  To be asked last: a tensor must have got the number, and each name must be

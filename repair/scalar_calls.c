@@ -89,6 +89,10 @@ static bool bounds(gg__scalar_uses *u, const place *p, gg__scalar *s, bool upper
         gg__scalar_want(u, GG__TO_LONG);
         if (s->magnitude < fabs(value)) s->magnitude = fabs(value);
     }
+    if (upper && !(s->topped && s->top < value)) s->top = value;
+    if (!upper && s->top < value) s->top = value;
+    s->topped = s->topped || upper;
+    s->largest = s->largest > 0 ? fmax(s->largest, fabs(value)) : 0;
     s->counted = true;
     s->nonzero = false;
     s->natural = upper ? s->natural && value >= 0 : s->natural || value >= 0;
@@ -110,6 +114,7 @@ static bool in_builtin(gg__scalar_uses *u, const place *p, gg__scalar *s) {
             s->counted = true;
         }
         s->natural = true;
+        s->topped = false;
         return wrap(u, p, GG_STR(".abs()"));
     }
     if (gg_str_is(p->name, "float")) {
@@ -124,30 +129,59 @@ static bool in_builtin(gg__scalar_uses *u, const place *p, gg__scalar *s) {
     return gg_str_is(p->name, "int") && wants_whole(u, s) && wrap(u, p, GG_STR(""));
 }
 
+/* math.exp() raises where a finite number is above 709.78, and not at infinity. */
+static bool stays_below(const gg__scalar *s) {
+    const double most = 709;
+    return (s->topped && s->top <= most) || (s->largest > 0 && s->largest <= most);
+}
+
+/* `math.pow(s, 2)`, which raises where a double cannot hold it. */
+static bool squared(gg__scalar_uses *u, const place *p, gg__scalar *s) {
+    double value = 0;
+    if (p->form != MATH || p->count != 2 || p->index != 0 || p->keyword.len || !u->approximate ||
+        !gg__literal_value(u->in.tree, gg__child(p->arguments, 1), &value) || value != 2)
+        return false;
+    if (s->largest == 0 || s->largest > 1e150 || (s->counted && s->sort != GG__SCALAR_FLOAT && s->magnitude > 0x1p53))
+        return false;
+    gg__scalar_want(u, GG__TO_DOUBLE);
+    *s = (gg__scalar){.sort = GG__SCALAR_FLOAT,
+                      .counted = true,
+                      .magnitude = INFINITY,
+                      .natural = true,
+                      .largest = s->largest * s->largest,
+                      .finite = s->finite};
+    return wrap(u, p, GG_STR(".square()"));
+}
+
 /* Python raises where torch gives NaN or an infinity, and NumPy warns: the number must be proven to lie where neither does.  A root is rounded correctly by
  * both; the others differ in the last bit. */
 static bool in_math(gg__scalar_uses *u, const place *p, gg__scalar *s) {
+    if (gg_str_is(p->name, "pow")) return squared(u, p, s);
     static const struct {
         const char *name, *method;
-        enum { ANY, NATURAL, POSITIVE } domain;
+        enum { ANY, NATURAL, POSITIVE, BELOW, FINITE } domain; /* BELOW: where exp() does not overflow */
         bool same;
     } functions[] = {{"sqrt", ".sqrt()", NATURAL, true},    {"fabs", ".abs()", ANY, true},
                      {"log1p", ".log1p()", NATURAL, false}, {"log", ".log()", POSITIVE, false},
                      {"log2", ".log2()", POSITIVE, false},  {"log10", ".log10()", POSITIVE, false},
                      {"tanh", ".tanh()", ANY, false},       {"atan", ".atan()", ANY, false},
                      {"arctan", ".atan()", ANY, false},     {"asinh", ".asinh()", ANY, false},
-                     {"arcsinh", ".asinh()", ANY, false},   {"erf", ".erf()", ANY, false}};
+                     {"arcsinh", ".asinh()", ANY, false},   {"erf", ".erf()", ANY, false},
+                     {"exp", ".exp()", BELOW, false},       {"cos", ".cos()", FINITE, false},
+                     {"sin", ".sin()", FINITE, false}};
     for (size_t i = 0; i < GG_COUNT(functions); i++) {
         if (!gg_str_is(p->name, functions[i].name)) continue;
         if (p->count != 1 || p->keyword.len || (!functions[i].same && !u->approximate)) return false;
         if (functions[i].domain == NATURAL && !s->natural) return false;
         if (functions[i].domain == POSITIVE && !s->positive) return false;
+        if (functions[i].domain == BELOW && !stays_below(s)) return false;
+        if (functions[i].domain == FINITE && !s->finite) return false;
         if (s->sort != GG__SCALAR_FLOAT && s->counted && s->magnitude > 0x1p53) return false;
         gg__scalar_want(u, GG__TO_DOUBLE);
         *s = (gg__scalar){.sort = GG__SCALAR_FLOAT,
                           .counted = true,
                           .magnitude = INFINITY,
-                          .natural = functions[i].domain == NATURAL || i == 1,
+                          .natural = functions[i].domain == NATURAL || functions[i].domain == BELOW || i == 1,
                           .positive = functions[i].domain == NATURAL && s->positive};
         return wrap(u, p, gg_str_from(functions[i].method));
     }
