@@ -1,4 +1,4 @@
-/* Calls of pure functions with literals: such as cannot fail, and whose value is a number, text or bytes.  See texts.h.  Any thread. */
+/* Calls of pure functions with literals: such as cannot fail, and whose value is a number, text, bytes, or a list that is copied at once.  See texts.h.  Any thread. */
 #include "repair/scalar.h"
 #include "repair/texts.h"
 
@@ -140,10 +140,49 @@ static bool takes_duration(const gg_tree *tree, TSNode call) {
     return gg_node_is(arguments, "argument_list") && gg__child_count(arguments) <= GG_COUNT(units);
 }
 
+static bool takes_data(const gg_tree *tree, TSNode call) {
+    return position_count(call) == 1 && is_json(tree, argument_of(call, 0), 16);
+}
+
+/* Of what is no fraction it makes the same number in any decimal context. */
+static bool takes_decimal(const gg_tree *tree, TSNode call) {
+    TSNode node = argument_of(call, 0);
+    return takes_literal(tree, call) ||
+           (position_count(call) == 1 && gg_node_is(node, "integer") && is_number(tree, node));
+}
+
+enum { MAX_STEPS = 1024 }; /* a longer list is none to be guarded, number by number */
+
+/* The number given there; `otherwise` where none is. */
+static double number_at(const gg_tree *tree, TSNode call, uint32_t i, double otherwise) {
+    double value = otherwise;
+    if (i < position_count(call)) (void)gg__literal_value(tree, argument_of(call, i), &value);
+    return value;
+}
+
+static bool takes_range(const gg_tree *tree, TSNode call) {
+    size_t count = position_count(call);
+    for (uint32_t i = 0; i < count && count <= 3; i++)
+        if (!is_moderate(tree, argument_of(call, i))) return false;
+    if (count < 1 || count > 3) return false;
+    double first = count == 1 ? 0 : number_at(tree, call, 0, 0), end = number_at(tree, call, count == 1 ? 0 : 1, 0);
+    double step = number_at(tree, call, 2, 1);
+    return step != 0 && (end - first) / step <= MAX_STEPS;
+}
+
+static bool takes_ends(const gg_tree *tree, TSNode call) {
+    size_t count = position_count(call);
+    if ((count != 2 && count != 3) || !is_moderate(tree, argument_of(call, 0)) ||
+        !is_moderate(tree, argument_of(call, 1)))
+        return false;
+    double steps = number_at(tree, call, 2, -1);
+    return count == 2 || (gg_node_is(argument_of(call, 2), "integer") && steps >= 0 && steps <= MAX_STEPS);
+}
+
 /* ---- the functions -------------------------------------------------------------------------------------------------------- */
 
 /* What is made of their value, to have one that is a constant. */
-typedef enum wrapping { PLAIN, DECODED, DIGEST, SECONDS, NUMBER } wrapping;
+typedef enum wrapping { PLAIN, DECODED, DIGEST, SECONDS, NUMBER, LISTED } wrapping;
 
 static const struct function {
     const char *path, *noun;
@@ -180,6 +219,8 @@ static const struct function {
     {"statistics.pvariance", "_pvariance", takes_one, PLAIN},
     {"statistics.stdev", "_stdev", takes_two, PLAIN},
     {"statistics.variance", "_variance", takes_two, PLAIN},
+    {"pickle.dumps", "_pickled", takes_data, PLAIN},
+    {"decimal.Decimal", "_number", takes_decimal, NUMBER},
     {"ast.literal_eval", "_value", takes_literal, PLAIN},
     {"datetime.timedelta", "_seconds", takes_duration, SECONDS},
     {"numpy.prod", "_prod", takes_array, NUMBER},
@@ -192,6 +233,8 @@ static const struct function {
     {"numpy.argmax", "_argmax", takes_array, NUMBER},
     {"numpy.argmin", "_argmin", takes_array, NUMBER},
     {"numpy.linalg.norm", "_norm", takes_array, NUMBER},
+    {"numpy.arange", "_numbers", takes_range, LISTED},
+    {"numpy.linspace", "_numbers", takes_ends, LISTED},
 };
 
 static bool is_path(const gg_tree *tree, TSNode function, const char *path) {
@@ -213,7 +256,8 @@ static TSNode unwrapped(const gg_tree *tree, TSNode call, wrapping *out) {
     static const struct {
         const char *name;
         wrapping wrapping;
-    } methods[] = {{"decode", DECODED}, {"hexdigest", DIGEST}, {"digest", DIGEST}, {"total_seconds", SECONDS}};
+    } methods[] = {
+        {"decode", DECODED}, {"hexdigest", DIGEST}, {"digest", DIGEST}, {"total_seconds", SECONDS}, {"tolist", LISTED}};
     for (size_t i = 0; i < GG_COUNT(methods); i++) {
         TSNode of = receiver(tree, call, methods[i].name);
         *out = methods[i].wrapping;
@@ -225,9 +269,17 @@ static TSNode unwrapped(const gg_tree *tree, TSNode call, wrapping *out) {
     return number && position_count(call) == 1 && gg_node_is(value, "call") ? value : call;
 }
 
+/* `torch.tensor(E)`: a list that is copied there, and that nobody else has. */
+static bool is_copied(const gg_tree *tree, TSNode node) {
+    TSNode arguments = gg__parent(node), function = gg__field(gg__parent(arguments), "function");
+    return gg_node_is(arguments, "argument_list") && ts_node_eq(gg__child(arguments, 0), node) &&
+           (gg__refers_to(tree, function, "torch.tensor") || gg__refers_to(tree, function, "torch.as_tensor"));
+}
+
 const char *gg__constant_call(const gg_tree *tree, TSNode call, TSNode *out) {
     wrapping made = PLAIN;
     *out = unwrapped(tree, call, &made);
+    if (made == LISTED && !is_copied(tree, call)) return NULL;
     TSNode name = gg__field(*out, "function");
     for (size_t i = 0; i < GG_COUNT(functions); i++) {
         const struct function *f = &functions[i];

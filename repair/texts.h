@@ -14,7 +14,7 @@ bool gg__is_thread_name(const gg_tree *tree, TSNode attribute); /* threading.cur
 
 /* ---- constants (constants.c) ------------------------------------------------------------------------------------------- */
 /* Has the call, `statistics.mean([1, 2])` or `hashlib.sha256(b"a").hexdigest()`, the same value each time, a number, text or bytes, and cannot fail?
- * A word for the value; `out`: the function's own call in it.  NULL when it is none. */
+ * Or a list of numbers that torch.tensor copies, around it. A word for the value; `out`: the function's own call in it.  NULL when it is none. */
 const char *gg__constant_call(const gg_tree *tree, TSNode call, TSNode *out);
 
 /* ---- formats (texts.c) ---------------------------------------------------------------------------------------------------- */
