@@ -97,6 +97,11 @@ static bool takes_json(const gg_tree *tree, TSNode call) {
     return true;
 }
 
+static bool takes_nothing(const gg_tree *tree, TSNode call) {
+    (void)tree;
+    return position_count(call) == 0;
+}
+
 static bool takes_one(const gg_tree *tree, TSNode call) {
     return position_count(call) == 1 && numbers_in(tree, argument_of(call, 0), is_number) >= 1;
 }
@@ -219,6 +224,7 @@ static const struct function {
     {"statistics.pvariance", "_pvariance", takes_one, PLAIN},
     {"statistics.stdev", "_stdev", takes_two, PLAIN},
     {"statistics.variance", "_variance", takes_two, PLAIN},
+    {"os.cpu_count", "_cpu_count", takes_nothing, PLAIN},
     {"pickle.dumps", "_pickled", takes_data, PLAIN},
     {"decimal.Decimal", "_number", takes_decimal, NUMBER},
     {"ast.literal_eval", "_value", takes_literal, PLAIN},
