@@ -270,7 +270,7 @@ static bool is_message(const gg_rule_input *in, TSNode call) {
     if (gg__names_builtin(tree, function, "breakpoint")) return true;
     for (size_t i = 0; i < GG_COUNT(speaking); i++)
         if (gg__refers_to(tree, function, speaking[i])) return true;
-    if (sets_a_filter(tree, call)) return true;
+    if (sets_a_filter(tree, call) || gg__is_idle(tree, call)) return true;
     if (!gg_node_is(function, "attribute")) return false;
     TSNode object = gg__field(function, "object");
     gg_str method = gg__text(tree, gg__field(function, "attribute"));

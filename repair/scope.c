@@ -220,3 +220,12 @@ bool gg__can_name(const gg_tree *tree, TSNode at, const char *module) {
     return gg__module_alias(tree, at, module).len > 0 ||
            (!gg__is_bound_in_module(tree, name) && !gg__is_local(tree, at, name));
 }
+
+static bool is_no_star(TSNode node, void *data) {
+    (void)data;
+    return !gg_node_is(node, "wildcard_import");
+}
+
+bool gg__has_star_import(const gg_tree *tree) {
+    return !gg__visit(gg_tree_root(tree), is_no_star, NULL);
+}

@@ -50,6 +50,7 @@ gg_str gg__module_alias(const gg_tree *tree, TSNode at, const char *module);
 /* Is the dotted name that function, class or module ("torch._dynamo.graph_break"), by whatever import, at module level or in a function
  * around it?  A name bound to anything else as well is not. */
 bool gg__refers_to(const gg_tree *tree, TSNode node, const char *path);
+bool gg__has_star_import(const gg_tree *tree); /* `from m import *`: any global name may be another's */
 bool gg__is_positional(TSNode argument); /* a value given by its place: no keyword, nothing unpacked, no comment */
 bool gg__names_builtin(const gg_tree *tree, TSNode node, const char *name);
 /* Can it be reached there, if need be by a new import? */
@@ -71,7 +72,7 @@ bool gg__is_set(const gg_tree *tree, const char *name); /* to True, by a stateme
 void gg__set(const gg_tree *tree, const char *name, gg_str member, gg_arena *arena, gg_edits *edits);
 
 /* ---- messages (diagnostics.c) ----------------------------------------------------------------------------------------- */
-/* An expression statement whose only work is output or logging (print, warnings.warn, a method of a logger), with its value unused and
+/* An expression statement whose only work is output or logging (print, warnings.warn, a method of a logger), or to wait and to free memory, with its value unused and
  * arguments that change nothing.  Resolved through imports and module-level assignments, or by the break's own record. */
 bool gg__is_diagnostic(const gg_rule_input *in, TSNode statement);
 /* … or a call of the kind, whose value is certainly None, wherever it stands. */

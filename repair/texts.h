@@ -12,6 +12,10 @@ bool gg__looks_at_a_number(const gg_tree *tree, TSNode call);   /* … and it gi
 bool gg__clock_counts(const gg_tree *tree, TSNode call);        /* a clock that gives a number, and no date */
 bool gg__is_thread_name(const gg_tree *tree, TSNode attribute); /* threading.current_thread().name */
 
+/* ---- what computes nothing (idle.c) ------------------------------------------------------------------------------------ */
+/* time.sleep(0.5), gc.collect(): it cannot fail, and nothing of the file depends on the time that passes or on what is freed. */
+bool gg__is_idle(const gg_tree *tree, TSNode call);
+
 /* ---- constants (constants.c) ------------------------------------------------------------------------------------------- */
 /* Has the call, `statistics.mean([1, 2])` or `hashlib.sha256(b"a").hexdigest()`, the same value each time, a number, text or bytes, and cannot fail?
  * Or a list of numbers that torch.tensor copies, around it. A word for the value; `out`: the function's own call in it.  NULL when it is none. */

@@ -1,4 +1,4 @@
-/* GG001 guard-diagnostic: a message printed, logged or warned inside a graph splits it.
+/* GG001 guard-diagnostic: a message printed, logged or warned inside a graph splits it, and so does a wait, or the collector of garbage.
  * Offers: the message only when not compiling.  Refuses: when the call's value is used, the receiver does not resolve to output or
  * logging, arguments or a condition may change something, or code around it may catch or collect what is said.
  * Safety: effects (the message is skipped under compile).  Page: docs/rules/GG001.md */
