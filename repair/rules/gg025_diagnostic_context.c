@@ -1,6 +1,6 @@
-/* GG025 diagnostic-context: a `with` that only watches for errors or measures cannot be entered in a graph.
- * Offers: no context while compiling, the author's otherwise.  Refuses: other contexts, those bound by `as`, and around gradients that are
- * computed inside.  Safety: effects.  Page: docs/rules/GG025.md */
+/* GG025 diagnostic-context: a `with` that only watches for errors, measures, or sends elsewhere what is printed cannot be entered in a graph.
+ * Offers: no context while compiling, the author's otherwise.  Refuses: other contexts, those bound by `as`, around gradients that are
+ * computed inside, and where somebody may read what was sent elsewhere.  Safety: effects.  Page: docs/rules/GG025.md */
 #include "repair/syntax.h"
 
 static bool is_diagnostic_context(const gg_tree *tree, TSNode value) {
@@ -17,10 +17,40 @@ static bool is_diagnostic_context(const gg_tree *tree, TSNode value) {
     return false;
 }
 
+/* What is sent there nobody reads: None, a buffer without a name, the other stream. */
+static bool is_lost(const gg_tree *tree, TSNode target) {
+    TSNode arguments = gg__field(target, "arguments");
+    if (gg_node_is(target, "none") || gg__refers_to(tree, target, "sys.stderr") ||
+        gg__refers_to(tree, target, "sys.stdout"))
+        return true;
+    return gg_node_is(target, "call") && gg__refers_to(tree, gg__field(target, "function"), "io.StringIO") &&
+           gg_node_is(arguments, "argument_list") && gg__child_count(arguments) == 0;
+}
+
+/* `contextlib.redirect_stdout(None)` */
+static bool redirects(const gg_tree *tree, TSNode value) {
+    TSNode function = gg__field(value, "function"), arguments = gg__field(value, "arguments");
+    return gg_node_is(arguments, "argument_list") && gg__child_count(arguments) == 1 &&
+           (gg__refers_to(tree, function, "contextlib.redirect_stdout") ||
+            gg__refers_to(tree, function, "contextlib.redirect_stderr")) &&
+           is_lost(tree, gg__child(arguments, 0)) && !gg__has_star_import(tree);
+}
+
+static bool names_no_stream(TSNode node, void *data) {
+    static const char *const streams[] = {"stdout", "stderr", "getvalue"};
+    return !gg_node_is(node, "identifier") || !gg__is_one_of(gg__text(data, node), streams, GG_COUNT(streams));
+}
+
 static bool takes_no_gradients(TSNode node, void *data) {
     const gg_tree *tree = data;
     gg_str name = gg__text(tree, node);
     return !gg_node_is(node, "identifier") || (!gg_str_is(name, "backward") && !gg_str_is(name, "grad"));
+}
+
+static bool can_be_left_out(const gg_tree *tree, TSNode value, TSNode body) {
+    if (redirects(tree, value)) return gg__visit(body, names_no_stream, (void *)tree);
+    return is_diagnostic_context(tree, value) && gg__visit(body, takes_no_gradients, (void *)tree) &&
+           gg__is_harmless(tree, gg__field(value, "arguments"));
 }
 
 /* The context at the site, or around it. */
@@ -31,9 +61,8 @@ static bool check(const gg_rule_input *in, gg_rule_match *out) {
         TSNode clause = gg__child(at, 0);
         for (uint32_t i = 0; i < gg__child_count(clause); i++) {
             out->node = gg__field(gg__child(clause, i), "value");
-            if (is_diagnostic_context(in->tree, out->node))
-                return gg__visit(gg__field(at, "body"), takes_no_gradients, (void *)in->tree) &&
-                       gg__is_harmless(in->tree, gg__field(out->node, "arguments")) &&
+            if (is_diagnostic_context(in->tree, out->node) || redirects(in->tree, out->node))
+                return can_be_left_out(in->tree, out->node, gg__field(at, "body")) &&
                        gg__can_name(in->tree, at, "torch") && gg__can_name(in->tree, at, "contextlib");
         }
     }
