@@ -21,6 +21,12 @@ bool gg__is_idle(const gg_tree *tree, TSNode call);
  * Or a list of numbers that torch.tensor copies, around it. A word for the value; `out`: the function's own call in it.  NULL when it is none. */
 const char *gg__constant_call(const gg_tree *tree, TSNode call, TSNode *out);
 
+/* ---- integers of a tensor (written.c) ------------------------------------------------------------------------------------- */
+/* Are integers read at the break that stand in the tensor right there?  `torch.tensor([1, 3]).tolist()`, `int(torch.tensor(3))`, `x[: torch.tensor(3)]`,
+ * `torch.tensor_split(x, torch.tensor([1, 2]))`.  `out_read`: what they can stand for; `out_content`: the list or the integer. */
+bool gg__written_integers(const gg_rule_input *in, TSNode *out_read, TSNode *out_content);
+gg_str gg__written_text(const gg_rule_input *in, TSNode read, TSNode content, gg_arena *arena); /* for its place */
+
 /* ---- formats (texts.c) ---------------------------------------------------------------------------------------------------- */
 typedef enum gg__conversion { GG__ANYTHING, GG__WHOLE, GG__REAL } gg__conversion;
 enum { GG__MAX_CONVERSIONS = 16 };

@@ -1,9 +1,11 @@
 /* GG047 python-shadow: numbers are read back from a tensor that was made of a Python list, which is still there.
  * Offers: the list: `t.tolist()` → `list(lens)`, `int(t.max())` → `max(lens)` (where it may be empty, `(max(lens) if lens else int(t.max()))`), `t[0].item()` and `x[: t[0]]` → `lens[0]`.
+ * Also what stands in the tensor right there: `torch.tensor([1, 3]).tolist()` → `[1, 3]`.
  * Refuses: unless the list is proven to be of integers, local and never handed on, and neither it nor the tensor is changed between.
  * Safety: exact.  Page: docs/rules/GG047.md */
 #include "repair/infer.h"
 #include "repair/masks.h"
+#include "repair/texts.h"
 
 typedef struct shadow {
     TSNode read;     /* `t.tolist()`: what is replaced */
@@ -248,8 +250,7 @@ static bool find_read(const gg_rule_input *in, shadow *out) {
 }
 
 static bool find(const gg_rule_input *in, shadow *out) {
-    bool id = gg_str_is(in->site->id, "GB0033") || gg_str_is(in->site->id, "GB0124");
-    if (!id || in->site->first == NULL || !find_read(in, out) || gg__has_comment(in->tree, gg_node_span(out->read)))
+    if (in->site->first == NULL || !find_read(in, out) || gg__has_comment(in->tree, gg_node_span(out->read)))
         return false;
     TSNode at = out->read;
     TSNode function = gg__function(at);
@@ -262,7 +263,11 @@ static bool find(const gg_rule_input *in, shadow *out) {
 }
 
 static bool check(const gg_rule_input *in, gg_rule_match *out) {
+    static const char *const ids[] = {"GB0033", "GB0124"};
+    TSNode content;
     shadow s = {0};
+    if (!gg__has_id(in, ids, GG_COUNT(ids))) return false;
+    if (gg__written_integers(in, &out->node, &content)) return true;
     bool found = find(in, &s);
     out->node = s.read;
     return found;
@@ -270,6 +275,11 @@ static bool check(const gg_rule_input *in, gg_rule_match *out) {
 
 static int edit(const gg_rule_input *in, const gg_rule_match *match, gg_arena *arena, gg_edits *out, gg_error *err) {
     shadow s;
+    TSNode read, content;
+    if (gg__written_integers(in, &read, &content)) {
+        gg_edits_add(out, gg_node_span(read), gg__written_text(in, read, content, arena));
+        return 0;
+    }
     if (!find(in, &s)) return gg_fail(err, GG_ENOMATCH, "the list is not proven to hold what the tensor holds");
     gg_str text =
         s.ask ? gg_arena_printf(arena, "%s(%.*s)", s.ask, GG_STR_ARG(s.list))
