@@ -66,8 +66,11 @@ static bool is_member(const gg_tree *tree, TSNode node) {
 
 /* No base, or one whose subclasses are nobody's business. */
 static bool has_plain_bases(const gg_tree *tree, TSNode class) {
-    static const char *const builtins[] = {"object",     "Exception", "ValueError",    "TypeError",  "RuntimeError",
-                                           "IndexError", "KeyError",  "StopIteration", "LookupError"};
+    static const char *const builtins[] = {
+        "object",         "Exception",     "ValueError",    "TypeError",           "RuntimeError",  "IndexError",
+        "KeyError",       "StopIteration", "LookupError",   "ArithmeticError",     "BaseException", "AssertionError",
+        "AttributeError", "OSError",       "OverflowError", "NotImplementedError", "NameError",     "ZeroDivisionError",
+        "UserWarning",    "Warning",       "TimeoutError",  "FloatingPointError",  "EOFError"};
     TSNode bases = gg__field(class, "superclasses");
     if (gg__child_count(bases) > 1) return false;
     TSNode base = gg__child(bases, 0);
@@ -118,15 +121,48 @@ typedef struct use_search {
     TSNode class, function;
 } use_search;
 
+/* Does no class stand between, whose body looks names up in its own way?  It may be that class's name. */
+static bool is_straight_in(TSNode node, TSNode function) {
+    TSNode at = gg__parent(node);
+    if (gg_node_is(at, "class_definition") && ts_node_eq(gg__field(at, "name"), node)) at = gg__parent(at);
+    for (; !ts_node_is_null(at) && !ts_node_eq(at, function); at = gg__parent(at))
+        if (gg_node_is(at, "class_definition")) return false;
+    return true;
+}
+
+typedef struct own_search {
+    const gg_tree *tree;
+    gg_str name;
+    TSNode function;
+} own_search;
+
+static bool binds_no_own(TSNode node, void *data) {
+    const own_search *s = data;
+    bool binds = gg_node_is(node, "identifier") && gg_str_equal(gg__text(s->tree, node), s->name) &&
+                 gg__is_binding(node) && ts_node_eq(gg__function(node), s->function);
+    for (TSNode at = node; binds && !ts_node_eq(at, s->function); at = gg__parent(at))
+        binds = !gg__is_comprehension(at);
+    return !binds || !is_straight_in(node, s->function);
+}
+
+/* Is it a local name of another function, whatever the module has under it? */
+static bool is_of_another(const gg_tree *tree, TSNode node) {
+    TSNode function = gg__function(node), body = gg__field(function, "body"), parent = gg__parent(node);
+    own_search s = {tree, gg__text(tree, node), function};
+    return gg_node_is(function, "function_definition") && gg__covers(body, gg_node_span(node)) &&
+           !gg_node_is(parent, "global_statement") && !gg_node_is(parent, "nonlocal_statement") &&
+           is_straight_in(node, function) && !gg__visit(body, binds_no_own, &s);
+}
+
 /* In its function the class is called, asked for a member, or named where exceptions and types are; it is not handed on or changed.
- * Elsewhere nobody has the name. */
+ * Elsewhere nobody has the name, but for locals of other functions. */
 static bool is_fine(TSNode node, void *data) {
     const use_search *s = data;
     if (!gg_node_is(node, "identifier") || !gg_str_equal(gg__text(s->tree, node), s->name)) return true;
     TSNode parent = gg__parent(node), function = node;
     if (is_name_of_something(node)) return true;
     while (!ts_node_is_null(function) && !ts_node_eq(function, s->function)) function = gg__parent(function);
-    if (ts_node_is_null(function)) return false;
+    if (ts_node_is_null(function)) return is_of_another(s->tree, node);
     if (gg_node_is(parent, "class_definition")) return ts_node_eq(parent, s->class);
     if (gg__is_binding(node)) return false;
     if (gg_node_is(parent, "call")) return ts_node_eq(gg__field(parent, "function"), node);
@@ -174,7 +210,7 @@ static bool check(const gg_rule_input *in, gg_rule_match *out) {
     out->node = class;
     if (!gg__has_id(in, ids, GG_COUNT(ids)) || !gg_node_is(block, "block") ||
         !gg_node_is(function, "function_definition") || !gg__alone_on_line(in->tree, class) ||
-        !is_indented(in->tree, class) || !has_plain_bases(in->tree, class))
+        !is_indented(in->tree, class) || gg__has_star_import(in->tree) || !has_plain_bases(in->tree, class))
         return false;
     for (uint32_t i = 0; i < gg__child_count(body); i++)
         if (!is_member(in->tree, gg__child(body, i))) return false;
