@@ -1,7 +1,7 @@
-/* GG058 eval-literal: eval() of a text that stands in the program, and globals() of a name that does: Dynamo traces neither.
- * Offers: the expression itself.  Refuses: unless the text is one plain expression on one line, and each of its names means the same to eval
+/* GG058 eval-literal: eval() of a text that stands in the program, globals() and importlib.import_module() of a name that does: Dynamo traces none.
+ * Offers: the expression itself, or the import.  Refuses: unless the text is one plain expression on one line, and each of its names means the same to eval
  * (which sees the locals of the function and the globals, but no other function's); unless the module binds the name that globals() is asked for,
- * and no function around does.  Safety: exact.  Page: docs/rules/GG058.md */
+ * and no function around does; unless what is imported is a name's, and a module of the standard library.  Safety: exact.  Page: docs/rules/GG058.md */
 #include <ctype.h>
 
 #include "repair/syntax.h"
@@ -125,10 +125,30 @@ static bool is_one_expression(const gg_rule_input *in, TSNode function, gg_str s
     return good;
 }
 
+/* The statement `m = importlib.import_module("math")`, of a module that comes with Python and only defines functions; else null. */
+static TSNode import_at(const gg_tree *tree, TSNode call) {
+    static const char *const known[] = {"math",        "cmath",  "operator",  "itertools", "functools",
+                                        "collections", "string", "fractions", "numbers"};
+    TSNode arguments = gg__field(call, "arguments"), assignment = gg__parent(call), statement = gg__parent(assignment);
+    bool plain =
+        gg_node_is(call, "call") && gg_node_is(arguments, "argument_list") && gg__child_count(arguments) == 1 &&
+        gg_node_is(assignment, "assignment") && gg_node_is(statement, "expression_statement") &&
+        gg__child_count(statement) == 1 && gg_node_is(gg__field(assignment, "left"), "identifier") &&
+        ts_node_is_null(gg__field(assignment, "type")) &&
+        !gg__has_comment(tree, gg_node_span(statement)) && /* it would be lost */
+        gg__refers_to(tree, gg__field(call, "function"), "importlib.import_module") &&
+        !gg__binds_path(tree, gg_tree_root(tree), GG_STR("importlib.import_module")) && !gg__has_star_import(tree);
+    gg_str name = plain ? text_of(tree, gg__child(arguments, 0)) : GG_STR_NULL;
+    bool exact = name.len + 2 == gg__text(tree, gg__child(arguments, 0)).len;
+    return plain && exact && gg__is_one_of(name, known, GG_COUNT(known)) ? statement : (TSNode){0};
+}
+
 static bool check(const gg_rule_input *in, gg_rule_match *out) {
     TSNode call = gg__strip_parentheses(gg_node_at(in->tree, in->span)), function = {0};
     TSNode subscript = looked_up(in->tree, call);
     bool looks_up = !ts_node_is_null(subscript);
+    out->node = import_at(in->tree, call);
+    if (!ts_node_is_null(out->node)) return true;
     out->node = looks_up ? subscript : call;
     gg_str source = text_of(in->tree, looks_up ? gg__field(subscript, "subscript") : evaluated(in->tree, call));
     if (source.len == 0) return false;
@@ -145,6 +165,14 @@ static int edit(const gg_rule_input *in, const gg_rule_match *match, gg_arena *a
     static const char *const roomy[] = {"return_statement", "assignment", "expression_statement", "argument_list",
                                         "parenthesized_expression"};
     TSNode parent = gg__parent(match->node), name = gg__field(match->node, "subscript");
+    TSNode assignment = gg__child(match->node, 0);
+    if (gg_node_is(match->node, "expression_statement")) {
+        TSNode literal = gg__child(gg__field(gg__field(assignment, "right"), "arguments"), 0);
+        gg_edits_add(out, gg_node_span(match->node),
+                     gg_arena_printf(arena, "import %.*s as %.*s", GG_STR_ARG(text_of(in->tree, literal)),
+                                     GG_STR_ARG(gg__text(in->tree, gg__field(assignment, "left")))));
+        return 0;
+    }
     bool wrap = ts_node_is_null(name); /* a name needs no parentheses */
     for (size_t i = 0; i < GG_COUNT(roomy); i++) wrap = wrap && !gg_node_is(parent, roomy[i]);
     gg_str source = text_of(in->tree, ts_node_is_null(name) ? evaluated(in->tree, match->node) : name);
