@@ -59,10 +59,19 @@ static bool is_own_and_deaf(const gg_tree *tree, TSNode name) {
     return true;
 }
 
+/* `nullcontext() if torch.compiler.is_compiling() else …`: what is compiled runs without it. */
+static bool is_for_eager(const gg_tree *tree, TSNode value) {
+    TSNode call = gg__child(value, 0), condition = gg__child(value, 1);
+    return gg_node_is(value, "conditional_expression") && gg_node_is(call, "call") && gg_node_is(condition, "call") &&
+           gg__refers_to(tree, gg__field(call, "function"), "contextlib.nullcontext") &&
+           gg__refers_to(tree, gg__field(condition, "function"), "torch.compiler.is_compiling");
+}
+
 /* Does a context let all messages through that are no warnings? */
 static bool is_deaf(const gg_tree *tree, TSNode item) {
     TSNode value = gg__field(item, "value");
     if (gg_node_is(value, "as_pattern")) value = gg__child(value, 0);
+    if (is_for_eager(tree, value)) return true;
     TSNode function = gg_node_is(value, "call") ? gg__field(value, "function") : value;
     static const char *const known[] = {"contextlib.nullcontext", "contextlib.suppress",
                                         "torch.profiler.record_function", "torch.autograd.profiler.record_function",
