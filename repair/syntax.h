@@ -141,10 +141,10 @@ enum { GG__MAX_RANK = 8 };
 /* What an expression is, proven from the capture's facts and an allow-list of pure operations: none of them fails for some values. */
 typedef struct gg__meta {
     gg__sort sort;
+    int32_t rank;
     gg_str dtype;  /* "torch.float32" */
     gg_str device; /* "cpu"; empty when not known */
     gg_str layout; /* empty: row after row; else whose strides it has, "?" when not known */
-    int32_t rank;
     int64_t shape[GG__MAX_RANK]; /* rank items; -1 when not known */
     gg__vagueness vague;
     bool smooth; /* gradients are finite where the values are: no division by a tensor, root or logarithm */

@@ -72,10 +72,12 @@ static bool find(const gg_rule_input *in, listing *out) {
     out->meta = gg__infer_loosely(in, out->tensor); /* it is evaluated as before */
     gg__meta m = out->meta;
     bool known = gg__is_floating(m.dtype) || gg__is_integer(m.dtype) || gg__is_bool(m.dtype);
-    if (m.sort != GG__TENSOR || m.vague || !known || m.rank < 1 || !gg__facts_on_cpu(in)) return false;
-    if (m.rank > 1 && m.layout.len)
-        return gg__hinder(in, out->tensor, "may lie in memory in another order, which a list does not keep");
-    return is_made_of(in, call, out) || is_named(in, out);
+    if (m.sort != GG__TENSOR || m.vague || !known || !gg__facts_on_cpu(in)) return false;
+    if (m.rank != 1) /* of no rows a list has no columns, and none keeps strides */
+        return m.rank > 1 && gg__hinder(in, out->tensor, "has several dimensions, of which a list may lose some");
+    if (!is_made_of(in, call, out) && !is_named(in, out)) return false;
+    /* of nothing torch makes floating numbers: an argument may have no elements */
+    return gg__is_floating(m.dtype) || out->dtype.len || gg_node_is(gg__strip_parentheses(out->tensor), "call");
 }
 
 static bool check(const gg_rule_input *in, gg_rule_match *out) {
