@@ -30,6 +30,13 @@ def function(before: str, after: str, head: str = "", **more: str) -> dict[str, 
     }
 
 
+SCRIPTED = (
+    "class Count(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.n = 0\n\n"
+    "    def forward(self, x):\n        {}\n        return x * 2\n\n\n"
+    "class N(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.count = {}\n\n"
+    "    def forward(self, x):\n        return self.count(x)\n"
+)
+
 RAISE = "if x.isnan().any():\n        raise {0}\n    return x * 2"
 
 # The loop makes it eager as a whole, and an eager number is no guard.
@@ -137,6 +144,14 @@ WRONG = [
         "an attribute",
         **net("self.calls += 1\n        return x * 2", "return x * 2"),
         reason="self.calls after the call differs",
+    ),
+    Case(
+        "an attribute of a module that TorchScript runs",
+        before=SCRIPTED.format("self.n = self.n + 1", "torch.jit.script(Count())"),
+        after=SCRIPTED.format("pass", "Count()"),
+        entry="N()",
+        reason="self.count.n after the call differs",
+        safety="effects",
     ),
     Case(
         "an attribute of an object that is no module",

@@ -45,20 +45,29 @@ def held(owner: Any) -> dict[str, bytes]:
 
     if isinstance(owner, torch.nn.Module):
         for path, module in owner.named_modules():
-            keep(f"self.{path}." if path else "self.", vars(module), _MODULE_OWN)
+            keep(f"self.{path}." if path else "self.", _values_of(module), _MODULE_OWN)
     elif owner is not None and not isinstance(owner, _CODE):
         keep("self.", getattr(owner, "__dict__", {}))
     modules = _users_modules()
     for name, made in [(k, v) for k, v in _torch_modules(modules) if v is not owner]:
         for path, part in made.named_modules(prefix=name):
             small = {k: t for k, t in restored.tensors_of(part).items() if t.numel() <= restored.MOST_ELEMENTS}
-            keep(f"{path}.", vars(part), _MODULE_OWN)
+            keep(f"{path}.", _values_of(part), _MODULE_OWN)
             keep(f"{path}.", {k: t.detach() for k, t in small.items()})
     for module in modules:
         keep("", vars(module))
         for cls in [v for v in vars(module).values() if isinstance(v, type) and v.__module__ == module.__name__]:
             keep(f"{cls.__qualname__}.", {k: v for k, v in vars(cls).items() if not hasattr(v, "__get__")})
     return found
+
+
+def _values_of(module: torch.nn.Module) -> dict[str, Any]:
+    """What a module holds by its names; of one that TorchScript runs, what the module it was made of held, and not its machinery."""
+    if not isinstance(module, torch.jit.RecursiveScriptModule):
+        return vars(module)
+    kind = module._concrete_type
+    tensors = {name for name, _ in [*module.named_parameters(recurse=False), *module.named_buffers(recurse=False)]}
+    return kind.get_constants() | {name: getattr(module, name) for name in kind.get_attributes() if name not in tensors}
 
 
 def _users_modules() -> list[ModuleType]:
