@@ -7,18 +7,46 @@
 #include "repair/strides.h"
 
 #include <math.h>
+#include <stdio.h>
 
+/* It is evaluated as before, where it may fail as before: `n[1]`. */
 static bool read_index(const gg_rule_input *in, TSNode node, gg__choice *c) {
     gg__extraction e;
     c->index = node;
-    if (gg__match_extraction(in, node, &e)) {
+    if (gg__match_extraction_loosely(in, node, &e)) {
         if (e.truncates || e.truth || e.scalar.sort == GG__SCALAR_FLOAT) return false;
         c->index = e.value;
     }
-    gg__meta m = gg__infer(in, c->index);
+    gg__meta m = gg__infer_loosely(in, c->index);
     c->truth = gg__is_bool(m.dtype);
     return m.sort == GG__TENSOR && m.rank == 0 && !m.vague &&
            (c->truth || gg_str_is(m.dtype, "torch.int64") || gg_str_is(m.dtype, "torch.int32"));
+}
+
+static TSNode element(TSNode display, uint32_t i) {
+    TSNode child = gg__child(display, i);
+    return gg_node_is(child, "pair") ? gg__field(child, "value") : child;
+}
+
+/* Are the keys of the dictionary the places of a list? */
+static bool has_places(const gg_tree *tree, TSNode dictionary) {
+    for (uint32_t i = 0; i < gg__child_count(dictionary); i++) {
+        char place[16];
+        snprintf(place, sizeof place, "%u", i);
+        TSNode pair = gg__child(dictionary, i);
+        if (!gg_node_is(pair, "pair") || !gg_str_is(gg__text(tree, gg__field(pair, "key")), place)) return false;
+    }
+    return true;
+}
+
+static bool is_dictionary(const gg__choice *c) {
+    return gg_node_is(c->display, "dictionary");
+}
+
+/* Has a dictionary a value there?  It raises below zero, where a list counts from its end. */
+static bool is_in_dictionary(const gg_rule_input *in, const gg__choice *c) {
+    gg__range range;
+    return has_places(in->tree, c->display) && gg__range_of(in, c->index, &range) && range.low >= 0;
 }
 
 static bool is_there(const gg_rule_input *in, const gg__choice *c) {
@@ -47,20 +75,31 @@ static bool is_settled(TSNode node, void *data) {
            !gg__reads(s->tree, s->c->display, text);
 }
 
+static const char *const displays[] = {"list", "tuple", "dictionary"};
+
 /* The list's assignment, which has run just once whenever the element is chosen. */
 static TSNode display_of(const gg_tree *tree, TSNode use, gg_str name) {
-    TSNode function = gg__function(use);
+    TSNode function = gg__function(use), none = {0};
     for (TSNode at = gg__statement(use); !ts_node_is_null(at) && !ts_node_eq(at, function); at = gg__parent(at)) {
-        if (gg_node_is(at, "for_statement") || gg_node_is(at, "while_statement")) return (TSNode){0};
         for (TSNode before = ts_node_prev_named_sibling(at); !ts_node_is_null(before);
              before = ts_node_prev_named_sibling(before)) {
             TSNode assignment = gg__child(before, 0), right = gg__field(assignment, "right");
             if (gg_node_is(before, "expression_statement") && gg_node_is(assignment, "assignment") &&
                 gg_str_equal(gg__text(tree, gg__field(assignment, "left")), name))
-                return gg_node_is(right, "list") || gg_node_is(right, "tuple") ? right : (TSNode){0};
+                return gg__is_one_of(gg_str_from(ts_node_type(right)), displays, GG_COUNT(displays)) ? right : none;
         }
     }
-    return (TSNode){0};
+    return none;
+}
+
+/* May it run more than once in a call?  Then it is the same tensor each time, which rows of a stack are not. */
+static bool is_repeated(TSNode use) {
+    static const char *const types[] = {"for_statement", "while_statement", "lambda"};
+    TSNode function = gg__function(use);
+    for (TSNode at = use; !ts_node_is_null(at) && !ts_node_eq(at, function); at = gg__parent(at))
+        if (gg__is_comprehension(at) || gg__is_one_of(gg_str_from(ts_node_type(at)), types, GG_COUNT(types)))
+            return true;
+    return gg_node_is(function, "lambda");
 }
 
 /* What requires gradients is the same for both: they read the same tensors, and none is cut off. */
@@ -75,13 +114,13 @@ static bool same_sources(const gg_rule_input *in, TSNode a, TSNode b) {
 }
 
 static bool are_alike(const gg_rule_input *in, TSNode display) {
-    TSNode first = gg__child(display, 0);
+    TSNode first = element(display, 0);
     gg__meta m = gg__infer(in, first);
     for (uint32_t i = 0; i < gg__child_count(display); i++) {
-        TSNode element = gg__child(display, i);
-        gg__meta other = gg__infer(in, element);
+        TSNode other_element = element(display, i);
+        gg__meta other = gg__infer(in, other_element);
         if (!gg__same_tensor(m, other) || other.layout.len || other.vague || !other.fresh || !other.smooth ||
-            !same_sources(in, first, element))
+            !same_sources(in, first, other_element))
             return false;
     }
     return gg__child_count(display) > 0;
@@ -90,7 +129,7 @@ static bool are_alike(const gg_rule_input *in, TSNode display) {
 /* A row of a stack lies in order. */
 static bool lie_in_order(const gg_rule_input *in, TSNode display) {
     for (uint32_t i = 0; i < gg__child_count(display); i++)
-        if (gg__lies(in, gg__child(display, i)) != GG__IN_ORDER) return false;
+        if (gg__lies(in, element(display, i)) != GG__IN_ORDER) return false;
     return true;
 }
 
@@ -148,41 +187,98 @@ static void edit_number(const gg_rule_input *in, const gg__choice *c, gg_str tor
 
 /* ---- either -------------------------------------------------------------------------------------------------------------- */
 
-static bool tensors_fit(const gg_rule_input *in, gg__choice *c) {
-    gg_str name = gg__text(in->tree, c->list);
+/* Is the list written out where it is indexed, or held by a name that is used for nothing else? */
+static bool find_display(const gg_rule_input *in, gg__choice *c) {
+    TSNode list = gg__strip_parentheses(c->list);
+    search s = {in->tree, c, gg__text(in->tree, c->list)};
+    if (gg__is_one_of(gg_str_from(ts_node_type(list)), displays, GG_COUNT(displays))) {
+        c->display = list;
+        return ts_node_is_null(c->taken);
+    }
     if (!gg_node_is(c->list, "identifier")) return false;
-    c->display = display_of(in->tree, c->subscript, name);
-    search s = {in->tree, c, name};
-    return !ts_node_is_null(c->display) && gg__visit(gg__function(c->subscript), is_settled, &s) &&
-           are_alike(in, c->display) && (lie_in_order(in, c->display) || !gg__strides_show(in, c->subscript));
+    c->display = display_of(in->tree, c->subscript, s.name);
+    return !ts_node_is_null(c->display) && gg__visit(gg__function(c->subscript), is_settled, &s);
+}
+
+static bool tensors_fit(const gg_rule_input *in, gg__choice *c) {
+    if (is_repeated(c->subscript) || !find_display(in, c)) return false;
+    return are_alike(in, c->display) && (!is_dictionary(c) || is_in_dictionary(in, c)) &&
+           (lie_in_order(in, c->display) || !gg__strides_show(in, c->subscript));
+}
+
+typedef struct only_use {
+    TSNode node;
+    uint32_t count;
+} only_use;
+
+static bool note_use(TSNode node, void *data) {
+    only_use *u = data;
+    u->node = node;
+    return ++u->count == 1;
+}
+
+/* `i = n.item()`, and behind it `l[i]`, in the same block, as the only use of i; l was made before. */
+static bool find_named(const gg_rule_input *in, TSNode call, gg__choice *c) {
+    TSNode assignment = gg__parent(call), name = gg__field(assignment, "left"), statement = gg__statement(call);
+    only_use u = {.count = 0};
+    if (!gg_node_is(assignment, "assignment") || !gg_node_is(name, "identifier") ||
+        !ts_node_is_null(gg__field(assignment, "type")) || !ts_node_eq(gg__only_value(in->tree, name), call) ||
+        !gg__each_use(in->tree, name, note_use, &u) || u.count != 1)
+        return false;
+    TSNode at = gg__parent(u.node), use = gg__statement(at);
+    *c = (gg__choice){.subscript = at, .list = gg__field(at, "value"), .taken = call};
+    if (!gg_node_is(at, "subscript") || !ts_node_eq(gg__field(at, "subscript"), u.node) || gg__child_count(at) != 2 ||
+        !ts_node_eq(gg__parent(use), gg__parent(statement)) || ts_node_start_byte(use) < ts_node_end_byte(statement) ||
+        gg__has_comment(in->tree, gg_node_span(call)) || !read_index(in, call, c) || ts_node_eq(c->index, call) ||
+        !tensors_fit(in, c))
+        return false;
+    return ts_node_end_byte(c->display) <= ts_node_start_byte(statement);
+}
+
+static bool find_subscript(const gg_rule_input *in, TSNode at, gg__choice *c) {
+    *c = (gg__choice){.subscript = at, .list = gg__field(at, "value")};
+    if (gg__child_count(at) != 2 || !read_index(in, gg__field(at, "subscript"), c)) return false;
+    c->display = gg__number_display(in, c->list);
+    if (!ts_node_is_null(c->display)) return numbers_fit(in, c);
+    bool number = !ts_node_eq(c->index, gg__field(at, "subscript"));
+    return tensors_fit(in, c) && (number || !is_dictionary(c)); /* a tensor is no key */
 }
 
 bool gg__tensor_choice(const gg_rule_input *in, bool in_range, gg__choice *c) {
-    TSNode at = gg_node_at(in->tree, in->span);
-    if (!gg_str_is(in->site->id, "GB0124")) return false;
+    TSNode asked = gg__strip_parentheses(gg_node_at(in->tree, in->span)), at = asked;
+    if (!gg_str_is(in->site->id, "GB0124") || in->site->first == NULL) return false;
     while (!ts_node_is_null(at) && !gg_node_is(at, "subscript") && !gg_node_is(at, "block")) at = gg__parent(at);
-    if (!gg_node_is(at, "subscript") || in->site->first == NULL || gg__child_count(at) != 2 ||
-        !gg_node_is(gg__function(at), "function_definition"))
+    if (!gg_node_is(gg__function(asked), "function_definition") ||
+        !(gg_node_is(at, "subscript") ? find_subscript(in, at, c) : find_named(in, asked, c)))
         return false;
-    *c = (gg__choice){.subscript = at, .list = gg__field(at, "value")};
-    if (!read_index(in, gg__field(at, "subscript"), c)) return false;
-    c->display = gg__number_display(in, c->list);
-    bool fits = ts_node_is_null(c->display) ? tensors_fit(in, c) : numbers_fit(in, c);
-    return fits && is_there(in, c) == in_range && (in_range || !gg__is_watched(in->tree, gg__statement(at))) &&
+    at = c->subscript;
+    return is_there(in, c) == in_range && (in_range || !gg__is_watched(in->tree, gg__statement(at))) &&
            !gg__has_comment(in->tree, gg_node_span(at)) && gg__can_name(in->tree, at, "torch") && !gg__is_target(at);
+}
+
+/* The tensor itself; its memory may be another's, which may be changed until it is read. */
+static void edit_taken(const gg_rule_input *in, const gg__choice *c, gg_arena *arena, gg_edits *edits) {
+    if (ts_node_is_null(c->taken)) return;
+    bool fresh = gg__infer_loosely(in, c->index).fresh;
+    gg_str value = fresh ? gg__text(in->tree, gg__strip_parentheses(c->index)) : gg__operand_text(in, c->index, arena);
+    gg_edits_add(edits, gg_node_span(c->taken),
+                 gg_arena_printf(arena, "%.*s%s", GG_STR_ARG(value), fresh ? "" : ".clone()"));
 }
 
 void gg__edit_choice(const gg_rule_input *in, const gg__choice *c, gg_arena *arena, gg_edits *edits) {
     gg_str torch = gg__require_module(in->tree, c->subscript, "torch", arena, edits);
-    bool loose = gg__is_operator(c->index);
-    gg_str index = gg_arena_printf(arena, "%s%.*s%s%s", loose ? "(" : "", GG_STR_ARG(gg__text(in->tree, c->index)),
+    TSNode by = ts_node_is_null(c->taken) ? c->index : gg__field(c->subscript, "subscript");
+    bool loose = gg__is_operator(by), values = is_dictionary(c);
+    gg_str index = gg_arena_printf(arena, "%s%.*s%s%s", loose ? "(" : "", GG_STR_ARG(gg__text(in->tree, by)),
                                    loose ? ")" : "", c->truth ? ".long()" : "");
     if (c->numbers) {
         edit_number(in, c, torch, index, arena, edits);
         return;
     }
+    edit_taken(in, c, arena, edits);
     /* With one dimension, since Dynamo makes a number of an index without. */
     gg_edits_add(edits, gg_node_span(c->subscript),
-                 gg_arena_printf(arena, "%.*s.stack(%.*s)[%.*s[None]][0]", GG_STR_ARG(torch),
-                                 GG_STR_ARG(gg__text(in->tree, c->list)), GG_STR_ARG(index)));
+                 gg_arena_printf(arena, "%.*s.stack(%s%.*s%s)[%.*s[None]][0]", GG_STR_ARG(torch), values ? "[*" : "",
+                                 GG_STR_ARG(gg__text(in->tree, c->list)), values ? ".values()]" : "",
+                                 GG_STR_ARG(index)));
 }
