@@ -142,9 +142,9 @@ enum { GG__MAX_RANK = 8 };
 typedef struct gg__meta {
     gg__sort sort;
     int32_t rank;
-    gg_str dtype;  /* "torch.float32" */
-    gg_str device; /* "cpu"; empty when not known */
-    gg_str layout; /* empty: row after row; else whose strides it has, "?" when not known */
+    gg_str dtype;                /* "torch.float32" */
+    gg_str device;               /* "cpu"; empty when not known */
+    gg_str layout;               /* empty: row after row; else whose strides it has, "?" when not known */
     int64_t shape[GG__MAX_RANK]; /* rank items; -1 when not known */
     gg__vagueness vague;
     bool smooth; /* gradients are finite where the values are: no division by a tensor, root or logarithm */
