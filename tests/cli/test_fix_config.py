@@ -52,7 +52,7 @@ def test_what_hides_code_is_never_glued(tmp_path: Path, run_json: Any) -> None:
     file = tmp_path / "p.py"
     file.write_text(
         HEAD
-        + "import time\n\n\ndef show(a):\n    time.sleep(0)\n    return torch.relu(a) * 3\n\n\n"
+        + "import time\n\n\ndef show(a):\n    time.sleep(a.dim() * 0)\n    return torch.relu(a) * 3\n\n\n"
         + "def f(x):\n    return show(x * 2) + 1\n\n\ndef graphglue_inputs():\n    yield 'f', f, (torch.ones(2),), {}\n"
     )
     code, out = run_json("fix", "--max-safety", "opaque", str(file))
