@@ -2,22 +2,6 @@
 #include "repair/scalar.h"
 #include "repair/texts.h"
 
-typedef struct word_search {
-    const gg_tree *tree;
-    const char *const *words;
-    size_t count;
-} word_search;
-
-static bool is_another_word(TSNode node, void *data) {
-    const word_search *s = data;
-    return !gg_node_is(node, "identifier") || !gg__is_one_of(gg__text(s->tree, node), s->words, s->count);
-}
-
-static bool has_none_of(const gg_tree *tree, const char *const *words, size_t count) {
-    word_search s = {tree, words, count};
-    return gg__visit(gg_tree_root(tree), is_another_word, &s);
-}
-
 /* The wait is for nobody: what others do meanwhile, in threads, processes or on the way of a signal, would be seen too early. */
 static bool waits(const gg_tree *tree, TSNode argument, uint32_t count) {
     static const char *const others[] = {"threading",
@@ -44,7 +28,7 @@ static bool waits(const gg_tree *tree, TSNode argument, uint32_t count) {
                                          "ProcessPoolExecutor"};
     double seconds = -1;
     return count == 1 && gg__literal_value(tree, argument, &seconds) && seconds >= 0 && seconds <= 1e6 &&
-           has_none_of(tree, others, GG_COUNT(others));
+           !gg__has_word(tree, gg_tree_root(tree), others, GG_COUNT(others));
 }
 
 /* Nobody asks what there still is, or is called when it goes. */
@@ -56,7 +40,7 @@ static bool frees(const gg_tree *tree, TSNode argument, uint32_t count) {
     double generation = -1;
     bool known = count == 0 || (count == 1 && gg_node_is(argument, "integer") &&
                                 gg__literal_value(tree, argument, &generation) && generation <= 2);
-    return known && has_none_of(tree, asking, GG_COUNT(asking));
+    return known && !gg__has_word(tree, gg_tree_root(tree), asking, GG_COUNT(asking));
 }
 
 bool gg__is_idle(const gg_tree *tree, TSNode call) {

@@ -229,3 +229,19 @@ static bool is_no_star(TSNode node, void *data) {
 bool gg__has_star_import(const gg_tree *tree) {
     return !gg__visit(gg_tree_root(tree), is_no_star, NULL);
 }
+
+typedef struct word_search {
+    const gg_tree *tree;
+    const char *const *words;
+    size_t count;
+} word_search;
+
+static bool is_another_word(TSNode node, void *data) {
+    const word_search *s = data;
+    return !gg_node_is(node, "identifier") || !gg__is_one_of(gg__text(s->tree, node), s->words, s->count);
+}
+
+bool gg__has_word(const gg_tree *tree, TSNode node, const char *const *words, size_t count) {
+    word_search s = {tree, words, count};
+    return !gg__visit(node, is_another_word, &s);
+}

@@ -51,6 +51,8 @@ gg_str gg__module_alias(const gg_tree *tree, TSNode at, const char *module);
  * around it?  A name bound to anything else as well is not. */
 bool gg__refers_to(const gg_tree *tree, TSNode node, const char *path);
 bool gg__has_star_import(const gg_tree *tree); /* `from m import *`: any global name may be another's */
+/* Is any identifier in the node one of the words, a member's name or a keyword too? */
+bool gg__has_word(const gg_tree *tree, TSNode node, const char *const *words, size_t count);
 bool gg__is_positional(TSNode argument); /* a value given by its place: no keyword, nothing unpacked, no comment */
 bool gg__names_builtin(const gg_tree *tree, TSNode node, const char *name);
 /* Can it be reached there, if need be by a new import? */
@@ -102,6 +104,8 @@ TSNode gg__only_value(const gg_tree *tree, TSNode name);
 bool gg__each_use(const gg_tree *tree, TSNode name, bool (*allowed)(TSNode node, void *data), void *data);
 /* The list or tuple written there, or held all along and unchanged by the local name there, of constant numbers, none of them NaN; else null. */
 TSNode gg__number_display(const gg_rule_input *in, TSNode node);
+/* The call `torch.tensor(list)` or `torch.as_tensor(list, …)` of this first argument, which copies a list; else null. */
+TSNode gg__tensor_made_of(const gg_tree *tree, TSNode list);
 /* Does a comment lie inside the span?  An edit that replaces the span would lose it. */
 bool gg__has_comment(const gg_tree *tree, gg_span span);
 /* The comments inside the span but outside the kept nodes (null ones are fine), each on a line of its own in front of what starts there. */

@@ -56,17 +56,13 @@ static TSNode read_back(const gg_tree *tree, TSNode call) {
     return content_if(tree, gg__field(function, "object"), gg_str_is(method, "tolist"));
 }
 
-static bool is_no_default(TSNode node, void *data) {
-    static const char *const setting[] = {"set_default_device", "set_default_tensor_type"};
-    return !gg_node_is(node, "identifier") || !gg__is_one_of(gg__text(data, node), setting, GG_COUNT(setting));
-}
-
 /* Where new tensors may lie on a device, tensor_split raises. */
 static bool may_lie_elsewhere(const gg_tree *tree, TSNode node) {
+    static const char *const setting[] = {"set_default_device", "set_default_tensor_type"};
     for (TSNode at = node; !ts_node_is_null(at); at = gg__parent(at))
         if (gg_node_is(at, "with_statement") && gg_str_contains(gg__text(tree, gg__child(at, 0)), GG_STR("device")))
             return true;
-    return !gg__visit(gg_tree_root(tree), is_no_default, (void *)tree);
+    return gg__has_word(tree, gg_tree_root(tree), setting, GG_COUNT(setting));
 }
 
 /* The tensor in `torch.tensor_split(x, E)` and `x.tensor_split(E)`, which reads it. */

@@ -36,20 +36,10 @@ static bool redirects(const gg_tree *tree, TSNode value) {
            is_lost(tree, gg__child(arguments, 0)) && !gg__has_star_import(tree);
 }
 
-static bool names_no_stream(TSNode node, void *data) {
-    static const char *const streams[] = {"stdout", "stderr", "getvalue"};
-    return !gg_node_is(node, "identifier") || !gg__is_one_of(gg__text(data, node), streams, GG_COUNT(streams));
-}
-
-static bool takes_no_gradients(TSNode node, void *data) {
-    const gg_tree *tree = data;
-    gg_str name = gg__text(tree, node);
-    return !gg_node_is(node, "identifier") || (!gg_str_is(name, "backward") && !gg_str_is(name, "grad"));
-}
-
 static bool can_be_left_out(const gg_tree *tree, TSNode value, TSNode body) {
-    if (redirects(tree, value)) return gg__visit(body, names_no_stream, (void *)tree);
-    return is_diagnostic_context(tree, value) && gg__visit(body, takes_no_gradients, (void *)tree) &&
+    static const char *const streams[] = {"stdout", "stderr", "getvalue"}, *const gradients[] = {"backward", "grad"};
+    if (redirects(tree, value)) return !gg__has_word(tree, body, streams, GG_COUNT(streams));
+    return is_diagnostic_context(tree, value) && !gg__has_word(tree, body, gradients, GG_COUNT(gradients)) &&
            gg__is_harmless(tree, gg__field(value, "arguments"));
 }
 

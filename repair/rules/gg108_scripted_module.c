@@ -131,7 +131,7 @@ static bool is_operation_class(const gg_tree *tree, TSNode call) {
 /* ---- where it is kept ------------------------------------------------------------------------------------------------------ */
 
 /* Nobody asks what kind of module it is, or reaches it but by its name. */
-static bool is_not_looked_at(TSNode node, void *data) {
+static bool is_not_looked_at(const gg_tree *tree) {
     static const char *const words[] = {"setattr",
                                         "getattr",
                                         "vars",
@@ -152,9 +152,7 @@ static bool is_not_looked_at(TSNode node, void *data) {
                                         "named_children",
                                         "__getattribute__",
                                         "RecursiveScriptModule"};
-    const scripted *s = data;
-    if (gg_node_is(node, "wildcard_import")) return false;
-    return !gg_node_is(node, "identifier") || !gg__is_one_of(gg__text(s->tree, node), words, GG_COUNT(words));
+    return !gg__has_star_import(tree) && !gg__has_word(tree, gg_tree_root(tree), words, GG_COUNT(words));
 }
 
 static bool is_function_of_call(TSNode node) {
@@ -243,7 +241,7 @@ static bool check(const gg_rule_input *in, gg_rule_match *out) {
     out->node = s.call;
     if (!is_layer(in->tree, s.made) && !is_operation_class(in->tree, s.made))
         return gg__hinder(in, s.made, "is more than one operation that TorchScript does as Python does");
-    if (!gg__visit(root, is_not_looked_at, &s) || !gg__visit(root, is_called_or_bound, &s)) return false;
+    if (!is_not_looked_at(in->tree) || !gg__visit(root, is_called_or_bound, &s)) return false;
     if (!ts_node_is_null(s.owner) && (!is_module(in->tree, s.owner) || !gg__visit(root, is_kept, &s))) return false;
     return !gg__is_watched(in->tree, gg__statement(call));
 }
