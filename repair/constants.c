@@ -275,17 +275,10 @@ static TSNode unwrapped(const gg_tree *tree, TSNode call, wrapping *out) {
     return number && position_count(call) == 1 && gg_node_is(value, "call") ? value : call;
 }
 
-/* `torch.tensor(E)`: a list that is copied there, and that nobody else has. */
-static bool is_copied(const gg_tree *tree, TSNode node) {
-    TSNode arguments = gg__parent(node), function = gg__field(gg__parent(arguments), "function");
-    return gg_node_is(arguments, "argument_list") && ts_node_eq(gg__child(arguments, 0), node) &&
-           (gg__refers_to(tree, function, "torch.tensor") || gg__refers_to(tree, function, "torch.as_tensor"));
-}
-
 const char *gg__constant_call(const gg_tree *tree, TSNode call, TSNode *out) {
     wrapping made = PLAIN;
     *out = unwrapped(tree, call, &made);
-    if (made == LISTED && !is_copied(tree, call)) return NULL;
+    if (made == LISTED && ts_node_is_null(gg__tensor_made_of(tree, call))) return NULL; /* else somebody has the list */
     TSNode name = gg__field(*out, "function");
     for (size_t i = 0; i < GG_COUNT(functions); i++) {
         const struct function *f = &functions[i];

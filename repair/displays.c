@@ -103,3 +103,10 @@ TSNode gg__number_display(const gg_rule_input *in, TSNode node) {
     bool alone = gg_node_is(gg__parent(assignment), "expression_statement"); /* no `a = l = […]` */
     return alone && gg__each_use(tree, node, is_look, (void *)tree) ? display : none;
 }
+
+TSNode gg__tensor_made_of(const gg_tree *tree, TSNode list) {
+    TSNode arguments = gg__parent(list), call = gg__parent(arguments), function = gg__field(call, "function");
+    bool first = gg_node_is(arguments, "argument_list") && ts_node_eq(gg__child(arguments, 0), list);
+    bool made = gg__refers_to(tree, function, "torch.tensor") || gg__refers_to(tree, function, "torch.as_tensor");
+    return first && made ? call : (TSNode){0};
+}

@@ -191,11 +191,11 @@ static value arithmetic(gg__masked *e, gg_str op, value a, value b, TSNode right
     if (gg_str_is(op, "+") || gg_str_is(op, "-")) return out;
     if (gg_str_is(op, "**")) {
         gg_str exponent = gg__text(e->in->tree, right);
-        bool small = gg_str_is(exponent, "2") || gg_str_is(exponent, "3");
         out.affine = false;
-        if (a.kind != ITEMS || small) return a.kind == ITEMS ? out : nothing;
-        bool root = e->rounded && b.kind == NUMBER && gg__is_floating(out.dtype) && is_sound(e, a, true);
-        return root && isfinite(b.one) && fabs(b.one) <= 8 ? out : nothing;
+        if (a.kind != ITEMS) return nothing;
+        if (gg_str_is(exponent, "2") || gg_str_is(exponent, "3")) return out;
+        bool moderate = b.kind == NUMBER && isfinite(b.one) && fabs(b.one) <= 8;
+        return e->rounded && moderate && gg__is_floating(out.dtype) && is_sound(e, a, true) ? out : nothing;
     }
     if (a.kind != NUMBER && b.kind != NUMBER) out.affine = false;
     if (gg_str_is(op, "*")) return out;

@@ -163,9 +163,10 @@ static gg__meta comparison(gg__inference *s, TSNode node) {
     gg__meta a = gg__infer_node(s, gg__child(node, 0));
     if (gg__is_one_of(op, identity, GG_COUNT(identity)) && gg_node_is(right, "none") && a.sort != GG__UNKNOWN)
         return gg__any_number(GG__SCALAR_BOOL);
-    if (gg__compares_plainly(s, node)) return gg__any_number(GG__SCALAR_BOOL);
-    if (!gg__is_one_of(op, ops, GG_COUNT(ops))) return gg__unknown;
-    return gg__compare(a, gg__infer_node(s, right));
+    gg__meta out = gg__unknown;
+    if (gg__is_one_of(op, ops, GG_COUNT(ops))) out = gg__compare(a, gg__infer_node(s, right));
+    bool plain = out.sort == GG__UNKNOWN && a.sort != GG__TENSOR && gg__compares_plainly(s, node);
+    return plain ? gg__any_number(GG__SCALAR_BOOL) : out;
 }
 
 /* `skip = self.training and t`: a tensor in one mode, Python's bool in the other. */

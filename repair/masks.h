@@ -62,6 +62,8 @@ typedef struct gg__store { /* `x[m] = f(x[m])`, `x[m] *= k` */
 /* Is the statement such a store, of as many elements as the mask chooses?  Without `exact` f may be what rounds otherwise in another place, as exp().
  * Points into `in`. */
 bool gg__masked_store(const gg_rule_input *in, TSNode statement, bool exact, gg__store *out);
+/* … at the break: what a rule checks; with `edits`, it is written as well, texts in `arena`.  Both may be NULL. */
+bool gg__take_masked_store(const gg_rule_input *in, bool exact, TSNode *out_node, gg_arena *arena, gg_edits *edits);
 /* x.copy_(torch.where(m, f(x), x)) */
 void gg__edit_masked_store(const gg__store *s, gg_str torch, gg_arena *arena, gg_edits *out);
 

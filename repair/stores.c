@@ -43,6 +43,18 @@ void gg__edit_masked_store(const gg__store *s, gg_str torch, gg_arena *arena, gg
                                  GG_STR_ARG(gg__mask_text(in, &s->e.item, arena)), GG_STR_ARG(value), GG_STR_ARG(x)));
 }
 
+bool gg__take_masked_store(const gg_rule_input *in, bool exact, TSNode *out_node, gg_arena *arena, gg_edits *edits) {
+    gg__store s;
+    if (!gg_str_is(in->site->id, "GB0036") ||
+        !gg__masked_store(in, gg__statement(gg_node_at(in->tree, in->span)), exact, &s) ||
+        !gg__can_name(in->tree, s.assignment, "torch"))
+        return false;
+    *out_node = s.assignment;
+    if (edits)
+        gg__edit_masked_store(&s, gg__require_module(in->tree, s.assignment, "torch", arena, edits), arena, edits);
+    return true;
+}
+
 /* ---- indices --------------------------------------------------------------------------------------------------------------- */
 
 static bool is_true(const gg_tree *tree, TSNode argument, const char *name) {

@@ -5,21 +5,14 @@
  * DESIGN  The tensor is changed in place, as before: who else holds it or a view of it sees the change. */
 #include "repair/masks.h"
 
-static bool find(const gg_rule_input *in, gg__store *s) {
-    return gg__masked_store(in, gg__statement(gg_node_at(in->tree, in->span)), true, s);
-}
-
 static bool check(const gg_rule_input *in, gg_rule_match *out) {
-    gg__store s;
-    if (!gg_str_is(in->site->id, "GB0036") || !find(in, &s)) return false;
-    out->node = s.assignment;
-    return gg__can_name(in->tree, s.assignment, "torch");
+    return gg__take_masked_store(in, true, &out->node, NULL, NULL);
 }
 
-static int edit(const gg_rule_input *in, const gg_rule_match *m, gg_arena *arena, gg_edits *out, gg_error *err) {
-    gg__store s;
-    if (!find(in, &s)) return gg_fail(err, GG_ENOMATCH, "the elements are not proven to be treated alike");
-    gg__edit_masked_store(&s, gg__require_module(in->tree, m->node, "torch", arena, out), arena, out);
+static int edit(const gg_rule_input *in, const gg_rule_match *match, gg_arena *arena, gg_edits *out, gg_error *err) {
+    TSNode node = match->node;
+    if (!gg__take_masked_store(in, true, &node, arena, out))
+        return gg_fail(err, GG_ENOMATCH, "the elements are not proven to be treated alike");
     return 0;
 }
 

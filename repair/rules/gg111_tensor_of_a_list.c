@@ -22,12 +22,9 @@ static bool is_dtype_of(gg_str name, bool floating) {
 /* `torch.tensor(L)` or `torch.tensor(L, dtype=torch.float32)`, of this first argument. */
 static bool is_made_of(const gg_rule_input *in, TSNode list, listing *out) {
     TSNode arguments = gg__parent(list), second = gg__child(arguments, 1), value = gg__field(second, "value");
-    out->use = gg__parent(arguments);
+    out->use = gg__tensor_made_of(in->tree, list);
     TSNode function = gg__field(out->use, "function");
-    if (!gg_node_is(arguments, "argument_list") || !ts_node_eq(gg__child(arguments, 0), list) ||
-        gg__child_count(arguments) > 2 || !gg_node_is(function, "attribute") ||
-        (!gg__refers_to(in->tree, function, "torch.tensor") && !gg__refers_to(in->tree, function, "torch.as_tensor")))
-        return false;
+    if (!gg_node_is(function, "attribute") || gg__child_count(arguments) > 2) return false;
     out->torch = gg__text(in->tree, gg__field(function, "object"));
     if (ts_node_is_null(second)) return true;
     out->dtype = gg__text(in->tree, value);
