@@ -81,7 +81,7 @@ static bool keeps_to_itself(TSNode node, void *data) {
 }
 
 bool gg__owns(const gg_rule_input *in, TSNode statement, gg_str name) {
-    TSNode value = gg__value_at(in->tree, statement, name), function = gg__function(statement);
+    TSNode value = gg__value_among(in->tree, statement, name), function = gg__function(statement);
     if (ts_node_is_null(value) || !gg__makes_new(in, value) || !gg_node_is(function, "function_definition"))
         return false;
     holder h = {.in = in,
@@ -149,7 +149,7 @@ static bool is_none_of_them(TSNode node, void *data) {
     for (size_t i = 0; i < s->count; i++)
         if (gg_str_equal(s->names[i], name)) return false;
     if (gg_str_is(name, "self")) return !s->selfs;
-    TSNode value = gg__strip_parentheses(gg__value_at(tree, node, name));
+    TSNode value = gg__strip_parentheses(gg__value_among(tree, node, name));
     if (ts_node_is_null(value)) return is_number(s, node, name);
     if (!gg__makes_new(s->in, value)) return false;
     bool whole = ts_node_eq(node, c->changed) && is_of_itself(c->changed);

@@ -42,6 +42,17 @@ TSNode gg__assigned(TSNode identifier) {
     return ts_node_eq(gg__field(assignment, "left"), identifier) ? assignment : (TSNode){0};
 }
 
+/* `name = v`, `name, other = v, w` */
+static bool assigns_name(const gg_tree *tree, TSNode statement, gg_str name) {
+    TSNode assignment = gg__assignment(statement);
+    if (ts_node_is_null(assignment)) assignment = gg__several_assigned(statement);
+    TSNode left = gg__field(assignment, "left");
+    if (gg_node_is(left, "identifier")) return gg_str_equal(gg__text(tree, left), name);
+    for (uint32_t i = 0; i < gg__child_count(left); i++)
+        if (gg_str_equal(gg__text(tree, gg__child(left, i)), name)) return true;
+    return false;
+}
+
 bool gg__bound_before(const gg_tree *tree, TSNode statement, gg_str name) {
     TSNode function = gg__function(statement);
     if (!gg_node_is(function, "function_definition")) return false;
@@ -58,9 +69,7 @@ bool gg__bound_before(const gg_tree *tree, TSNode statement, gg_str name) {
         if (given && gg_str_equal(gg__text(tree, target), name)) return true;
         for (TSNode before = ts_node_prev_named_sibling(at); !ts_node_is_null(before);
              before = ts_node_prev_named_sibling(before)) {
-            TSNode assignment = gg__assignment(before);
-            if (!ts_node_is_null(assignment) && gg_str_equal(gg__text(tree, gg__field(assignment, "left")), name))
-                return true;
+            if (assigns_name(tree, before, name)) return true;
         }
     }
     return false;

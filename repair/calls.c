@@ -89,9 +89,16 @@ static gg__meta of_effect(effect e, unsigned flags, gg__meta x) {
     return x;
 }
 
+/* Roots and logarithms, whose gradients are finite where their operand is not near zero. */
+static bool is_tame(gg__inference *s, const gg__call *call) {
+    static const char *const names[] = {"log", "log2", "log10", "log1p", "sqrt", "rsqrt", "reciprocal"};
+    TSNode x = call->from ? gg__child(call->arguments, 0) : gg__field(gg__field(call->node, "function"), "object");
+    return gg__is_one_of(call->name, names, GG_COUNT(names)) && gg__is_away_from_zero(s->in, x, call->x);
+}
+
 static gg__meta operation(gg__inference *s, const gg__call *call, size_t row) {
     unsigned flags = operations[row].flags;
-    if (s->divides_safely && (flags & GUARDED)) flags &= ~(unsigned)ROUGH;
+    if ((flags & GUARDED) && (s->divides_safely || is_tame(s, call))) flags &= ~(unsigned)ROUGH;
     uint32_t count = gg__child_count(call->arguments) - call->from;
     if (!(flags & (unsigned)call->form) || call->x.sort != GG__TENSOR) return gg__unknown;
     gg__meta x = of_effect(operations[row].effect, flags, call->x);
@@ -164,7 +171,19 @@ static gg__meta normalized(gg__inference *s, gg__meta x, TSNode p, TSNode dim) {
     bool plain = ts_node_is_null(p) || (gg__is_number(power) && power.constant && power.value == 2);
     if (!plain || gg__is_half(x.dtype) || x.rank < 1 || !gg__dim(along, x.rank, &at)) return gg__unknown;
     if (x.layout.len) x.layout = GG_STR("?");
-    if (x.vague) x.vague = GG__VAGUE;
+    bool lowered = x.vague == GG__LOWERED && gg_str_starts_with(x.device, GG_STR("cpu")); /* elsewhere norms are single */
+    if (x.vague && !lowered) x.vague = GG__VAGUE;
+    return x;
+}
+
+/* F.layer_norm: over the last dimensions, which have to be as they are named; without weight and bias. */
+static gg__meta layered(gg__inference *s, gg__meta x, TSNode tail) {
+    gg__sizes sizes;
+    if (ts_node_is_null(tail) || !gg__sizes_of(s, tail, &sizes) || sizes.rank < 1 || sizes.rank > x.rank)
+        return gg__unknown;
+    for (int32_t i = 0; i < sizes.rank; i++)
+        if (sizes.items[i] < 1 || sizes.items[i] != x.shape[x.rank - sizes.rank + i]) return gg__unknown;
+    if (x.layout.len) x.layout = GG_STR("?");
     return x;
 }
 
@@ -188,7 +207,7 @@ static gg__meta placed(gg__inference *s, gg__meta x, const TSNode *given) {
 
 /* softmax, norm(dim=…) and what else goes along a dimension. */
 static gg__meta along(gg__inference *s, const gg__call *call, bool *known) {
-    enum { DEVIATION, NORM, UNIT, SOFT, RUNNING, ARG, LOGSUM, ORDER };
+    enum { DEVIATION, NORM, UNIT, LAYER, SOFT, RUNNING, ARG, LOGSUM, ORDER };
     static const struct {
         const char *name;
         int kind;
@@ -199,6 +218,7 @@ static gg__meta along(gg__inference *s, const gg__call *call, bool *known) {
         {"norm", NORM, {"p", "dim", "keepdim"}},
         {"vector_norm", NORM, {"ord", "dim", "keepdim"}},
         {"normalize", UNIT, {"p", "dim"}},
+        {"layer_norm", LAYER, {"normalized_shape"}},
         {"softmax", SOFT, {"dim", "*dtype"}},
         {"log_softmax", SOFT, {"dim", "*dtype"}},
         {"cumsum", RUNNING, {"dim"}},
@@ -217,7 +237,7 @@ static gg__meta along(gg__inference *s, const gg__call *call, bool *known) {
         bool soft = rows[i].kind == SOFT, running = rows[i].kind == RUNNING, order = rows[i].kind == ORDER;
         bool whole = running || order || rows[i].kind == ARG, truth = gg__is_bool(x.dtype);
         bool deviates = rows[i].kind == DEVIATION, vector = gg_str_is(call->name, "vector_norm");
-        bool unit = rows[i].kind == UNIT;
+        bool unit = rows[i].kind == UNIT || rows[i].kind == LAYER;
         *known =
             gg__child_count(call->arguments) > call->from || order || rows[i].kind == ARG || deviates || unit || vector;
         if (!*known || x.sort != GG__TENSOR || !gg__bind_arguments(s, call, rows[i].names, count, given))
@@ -228,14 +248,14 @@ static gg__meta along(gg__inference *s, const gg__call *call, bool *known) {
         if (!floating && !(whole && gg__is_integer(x.dtype)) && !(running && truth)) return gg__unknown;
         if (gg__elements(x) < 1) return gg__unknown;
         if (order) return ordered(s, x, given[0], given[1]);
-        bool widens = soft || rows[i].kind == NORM || rows[i].kind == LOGSUM || running;
+        bool widens = soft || rows[i].kind == NORM || rows[i].kind == LAYER || rows[i].kind == LOGSUM || running;
         bool product = gg_str_is(call->name, "cumprod"); /* of the others: it may be too large where all are not */
         x = gg__widened(x, widens);
         x.fresh = true;
         x.linear = x.linear && running && !(product && floating);
         x.smooth = x.smooth && !(product && floating);
         if (deviates) return deviation(s, x, given);
-        if (unit) return normalized(s, x, given[0], given[1]);
+        if (unit) return rows[i].kind == LAYER ? layered(s, x, given[0]) : normalized(s, x, given[0], given[1]);
         if (rows[i].kind == NORM) return normed(s, x, given, vector);
         if (rows[i].kind == ARG) return placed(s, x, given);
         if (rows[i].kind == LOGSUM && ts_node_is_null(given[0])) return gg__unknown;
@@ -256,7 +276,8 @@ gg__call gg__read_call(gg__inference *s, TSNode node) {
     call.name = gg__text(s->in->tree, gg__field(function, "attribute"));
     if (is_name(object) && gg_str_equal(text, gg__module_alias(s->in->tree, node, "torch")))
         call.form = GG__TORCH;
-    else if (is_name(object) && gg_str_equal(text, gg__module_alias(s->in->tree, node, "torch.nn.functional")))
+    else if (is_name(object) && (gg_str_equal(text, gg__module_alias(s->in->tree, node, "torch.nn.functional")) ||
+                                 gg__refers_to(s->in->tree, object, "torch.nn.functional")))
         call.form = GG__FUNCTIONAL;
     else if (gg__refers_to(s->in->tree, function, "torch.linalg.vector_norm") ||
              gg__refers_to(s->in->tree, function, "torch.linalg.det"))
@@ -277,9 +298,12 @@ gg__meta gg__infer_call(gg__inference *s, TSNode node) {
     if (!gg_node_is(arguments, "argument_list")) return gg__unknown;
     bool known;
     gg__meta out = gg__number_call(s, node, &known);
-    if (known || !gg_node_is(function, "attribute")) return out;
-    out = gg__module_call(s, node, &known);
     if (known) return out;
+    bool attribute = gg_node_is(function, "attribute");
+    if (attribute) out = gg__module_call(s, node, &known);
+    if (known) return out;
+    out = gg__inlined_call(s, node, &known);
+    if (known || !attribute) return out;
     gg__call call = gg__read_call(s, node);
     out = gg__made(s, &call, &known); /* some take no tensor first */
     if (known) return out;

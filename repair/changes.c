@@ -1,5 +1,6 @@
 /* In-place changes, by the function itself and by what it calls.  See alias.h. */
 #include "repair/alias.h"
+#include "repair/infer.h"
 
 enum { MAX_DEPTH = 4 }; /* of functions of the file that call each other */
 
@@ -226,6 +227,7 @@ static bool is_gentle(const changes *c, TSNode call) {
     gentleness g = {c, 0};
     if (gg__is_diagnostic(c->in, gg__statement(call))) return true;
     if (gg__is_torchs(tree, call) || is_gentle_builtin(tree, function) || fills_a_list(tree, call)) return true;
+    if (gg__makes_by_own(c->in, call)) return true;
     if (!gg__each_definition(tree, gg__called_name(tree, call), is_gentle_definition, &g)) return false;
     if (g.count) return true;
     if (!gg_node_is(function, "attribute")) return false;

@@ -15,7 +15,8 @@ TSNode gg__guarded(const gg__select *s, const gg__arm *arm, TSNode node, const c
     *fill = "1";
     if (!gg_node_is(node, "binary_operator")) {
         TSNode operand = gg__guardable(&look, node, fill);
-        return gg__infer_in(s, arm, operand).sort == GG__TENSOR ? operand : none;
+        gg__meta m = gg__infer_in(s, arm, operand);
+        return m.sort == GG__TENSOR && !gg__is_away_from_zero(s->in, operand, m) ? operand : none;
     }
     gg_str op = gg__text(s->in->tree, gg__field(node, "operator"));
     if (gg_str_is(op, "**")) {
@@ -24,7 +25,8 @@ TSNode gg__guarded(const gg__select *s, const gg__arm *arm, TSNode node, const c
         return rough ? left : none;
     }
     gg__meta m = gg__infer_in(s, arm, right);
-    return gg_str_is(op, "/") && m.sort == GG__TENSOR && !gg_str_is(m.dtype, "torch.bool") ? right : none;
+    bool divides = gg_str_is(op, "/") && m.sort == GG__TENSOR && !gg_str_is(m.dtype, "torch.bool");
+    return divides && !gg__is_away_from_zero(s->in, right, m) ? right : none;
 }
 
 typedef struct origin {

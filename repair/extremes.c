@@ -53,7 +53,7 @@ gg__meta gg__one_of_two(gg__inference *s, TSNode node) {
     static const struct {
         const char *name;
         gg__meta (*infer)(gg__inference *s, const gg__call *call, gg__meta x);
-    } pairs[] = {{"max", reduced}, {"min", reduced}, {"sort", sorted}, {"topk", largest}};
+    } pairs[] = {{"max", reduced}, {"min", reduced}, {"median", reduced}, {"sort", sorted}, {"topk", largest}};
     TSNode node_of_call;
     bool places;
     if (!find(s, node, &node_of_call, &places) || !gg_node_is(gg__field(node_of_call, "arguments"), "argument_list"))

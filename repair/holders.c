@@ -1,5 +1,6 @@
 /* Names, and the tensors they may hold: what is new, what is only read, what two names may have in common.  See alias.h. */
 #include "repair/alias.h"
+#include "repair/infer.h"
 
 enum { MAX_TIED = 32 };
 
@@ -71,6 +72,7 @@ static bool calls_a_maker(const gg_rule_input *in, TSNode call) {
                                             "one_hot", "cross_entropy", "mse_loss",   "softplus"};
     const gg_tree *tree = in->tree;
     TSNode function = gg__field(call, "function"), object = gg__field(function, "object");
+    if (gg__makes_by_own(in, call)) return true;
     if (!gg_node_is(call, "call") || ts_node_is_null(object) || gg__is_in_place_by_position(tree, call) ||
         gg__is_in_place_by_keyword(tree, call))
         return false;
@@ -226,6 +228,7 @@ static bool note_name(TSNode node, void *data) {
     gg_str name = gg__text(t->in->tree, node);
     bool whole = gg_str_is(name, "self") && gg_node_is(gg__parent(node), "attribute");
     if (whole && is_of_a_module(t->in->tree, node)) return true;
+    if (whole && gg__makes_by_own(t->in, gg__parent(gg__parent(node)))) return true;
     if (gg__is_consumed(t->in, whole ? gg__parent(node) : node)) return true;
     if (is_tied(t, name)) {
         t->met = true;

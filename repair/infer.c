@@ -205,6 +205,9 @@ static gg__meta infer(gg__inference *s, TSNode node) {
             return gg__any_number(a.sort);
         bool guarded = (gg_str_is(op, "/") && b.sort == GG__TENSOR) || (gg_str_is(op, "**") && gg__has_root(a, b));
         if (s->divides_safely && guarded && out.sort == GG__TENSOR) out.smooth = a.smooth && b.smooth;
+        bool quotient = gg_str_is(op, "/") && out.sort == GG__TENSOR && b.sort == GG__TENSOR;
+        if (quotient && !out.smooth && a.smooth && b.smooth)
+            out.smooth = gg__is_away_from_zero(s->in, gg__field(node, "right"), b);
         if (gg_str_is(op, "/") && out.smooth && out.sort == GG__TENSOR && gg__is_number(b))
             out.smooth = !gg__may_be_zero(s->in, gg__field(node, "right"));
         return out;

@@ -13,6 +13,7 @@ typedef struct gg__inference {
     bool names;          /* … where a part of it is named: `(n := t.sum()) > 0` */
     bool draws;          /* see gg__infer_drawn */
     bool in_place;       /* see gg__infer_in_place */
+    uint32_t calls;      /* of functions of the file that it is inside of */
 } gg__inference;
 
 extern const gg__meta gg__unknown;
@@ -28,6 +29,10 @@ gg__meta gg__infer_drawn(const gg_rule_input *in, TSNode node);
 gg__meta gg__infer_in_place(const gg_rule_input *in, TSNode node);
 enum { GG__FITTING = -2 };                           /* a size that nobody knows, and that fits what it meets */
 bool gg__has_root(gg__meta base, gg__meta exponent); /* `x ** 0.5`: of one, the gradient is finite */
+/* Is each element of the tensor, of which `m` is known, above zero by what the expression adds, `x.norm() + 1e-6`, or clamps it to?  It may be NaN.  Then the
+ * gradients of a quotient, root or logarithm of it are finite.  (natural.c) */
+bool gg__is_away_from_zero(const gg_rule_input *in, TSNode node, gg__meta m);
+#define GG__AWAY 1e-12 /* its square has an inverse in single precision */
 gg__meta gg__any_number(gg__sort sort);
 gg__meta gg__seen(gg__sort sort, double value);     /* a number of this value when the capture was made */
 gg__meta gg__constant(gg__sort sort, double value); /* … and whenever */
@@ -142,6 +147,11 @@ gg__meta gg__one_of_two(gg__inference *s, TSNode node);
 
 /* ---- modules.c: `self.proj(x)` -------------------------------------------------------------------------------------------- */
 gg__meta gg__module_call(gg__inference *s, TSNode call, bool *known);
+
+/* ---- inlined.c: `self.step(x)`, `clip(x, 2)`: functions of the file ----------------------------------------------------------- */
+gg__meta gg__inlined_call(gg__inference *s, TSNode call, bool *known);
+/* Is it a call of one that makes a new tensor, and only reads what it is given? */
+bool gg__makes_by_own(const gg_rule_input *in, TSNode call);
 
 /* ---- numbers.c: Python's own numbers ---------------------------------------------------------------------------------------------- */
 gg__meta gg__number_call(gg__inference *s, TSNode node, bool *known);

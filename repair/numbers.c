@@ -247,6 +247,7 @@ gg__meta gg__number_call(gg__inference *s, TSNode node, bool *known) {
         gg_str name = gg__text(tree, function);
         bool listed = false;
         for (size_t i = 0; i < GG_COUNT(builtins); i++) listed = listed || gg_str_is(name, builtins[i]);
+        *known = listed;
         if (!listed || count == 0 || !is_builtin(tree, function, name)) return gg__unknown;
         TSNode first = gg__child(arguments, 0);
         if (gg_str_is(name, "float") && count == 1 && gg_node_is(first, "string"))

@@ -197,6 +197,17 @@ static gg__meta call_t(gg__inference *s, const gg__call *call) {
     return call->x.rank < 2 ? call->x : gg__transposed(call->x, 0, 1);
 }
 
+/* Of the first two dimensions, without an offset. */
+static gg__meta call_diagonal(gg__inference *s, const gg__call *call) {
+    gg__meta x = call->x;
+    if (!gg__bind_arguments(s, call, NULL, 0, NULL) || x.rank < 2 || gg__elements(x) < 0) return gg__unknown;
+    gg__sizes sizes = {.rank = x.rank - 1};
+    for (int32_t i = 2; i < x.rank; i++) sizes.items[i - 2] = x.shape[i];
+    sizes.items[x.rank - 2] = x.shape[0] < x.shape[1] ? x.shape[0] : x.shape[1];
+    x.layout = GG_STR("?");
+    return gg__with_sizes(x, &sizes);
+}
+
 /* `x.view_as(y)` */
 static gg__meta call_as(gg__inference *s, const gg__call *call) {
     TSNode node;
@@ -226,6 +237,7 @@ gg__meta gg__view(gg__inference *s, const gg__call *call, bool *known) {
         {"transpose", GG__METHOD | GG__TORCH, call_transpose},
         {"swapaxes", GG__METHOD | GG__TORCH, call_transpose},
         {"t", GG__METHOD | GG__TORCH, call_t},
+        {"diagonal", GG__METHOD | GG__TORCH, call_diagonal},
         {"view_as", GG__METHOD, call_as},
         {"reshape_as", GG__METHOD, call_as},
         {"expand_as", GG__METHOD, call_as},

@@ -8,9 +8,10 @@
  * or of what autocast makes of it, and numbers that change, the loop's own among them, count as any number. */
 #include "repair/hindrance.h"
 #include "repair/infer.h"
+#include "repair/loops.h"
 #include "repair/select.h"
 
-enum { MAX_ITERATIONS = 64, MAX_ASSIGNMENTS = GG__MAX_BINDINGS };
+enum { MAX_ASSIGNMENTS = GG__MAX_BINDINGS };
 
 typedef struct assigned {
     TSNode value;
@@ -22,83 +23,13 @@ typedef struct assigned {
 
 typedef struct loop {
     gg__select s;
-    TSNode node, end; /* the loop; the if statement with the break, or the condition of a while */
-    gg__test test;    /* of the break; of the while, which goes on then */
-    gg_str flags;     /* what is left of the condition of a while; empty: a for */
-    TSNode counting;  /* `i += 1` in a while */
-    gg__arm varying;  /* numbers that change, and tensors of which the facts do not tell all */
+    gg__loop form;
+    gg__test test;   /* of the break; of the while, which goes on then */
+    gg_str flags;    /* what is left of the condition of a while; empty: it ends by a break */
+    gg__arm varying; /* numbers that change, and tensors of which the facts do not tell all */
     assigned items[MAX_ASSIGNMENTS];
     size_t count;
 } loop;
-
-static TSNode last_statement(TSNode block) {
-    TSNode last = {0};
-    for (uint32_t i = 0; i < gg__child_count(block); i++)
-        if (!gg_node_is(gg__child(block, i), "comment")) last = gg__child(block, i);
-    return last;
-}
-
-/* `if c: …; break` in the body of a for statement; neither has an else. */
-static bool find_loop(const gg_rule_input *in, loop *l) {
-    TSNode at = gg_node_at(in->tree, in->span);
-    while (!ts_node_is_null(at) && !gg_node_is(at, "block") && !gg_node_is(at, "if_statement")) at = gg__parent(at);
-    if (!gg_node_is(at, "if_statement") || !gg__covers(gg__field(at, "condition"), in->span)) return false;
-    l->end = at;
-    l->node = gg__parent(gg__parent(at));
-    return gg_node_is(last_statement(gg__field(at, "consequence")), "break_statement") &&
-           ts_node_is_null(gg__field(at, "alternative")) && gg_node_is(l->node, "for_statement") &&
-           gg_str_starts_with(gg__text(in->tree, l->node), GG_STR("for")) &&
-           ts_node_is_null(gg__field(l->node, "alternative")) && gg__alone_on_line(in->tree, l->node) &&
-           gg__alone_on_line(in->tree, at);
-}
-
-/* `while t > 1 and i < 5:`, with `i += 1` in its body: what is in front of the loop says where i begins. */
-static bool find_while(const gg_rule_input *in, loop *l) {
-    TSNode at = gg_node_at(in->tree, in->span);
-    while (!ts_node_is_null(at) && !gg_node_is(at, "block") && !gg_node_is(at, "while_statement")) at = gg__parent(at);
-    l->node = at;
-    l->end = gg__field(at, "condition");
-    return gg_node_is(at, "while_statement") && gg__covers(l->end, in->span) &&
-           ts_node_is_null(gg__field(at, "alternative")) && gg__alone_on_line(in->tree, at) &&
-           gg__starts_line(in->tree, ts_node_start_byte(gg__field(at, "body"))) &&
-           !gg__has_comment(in->tree, gg_node_span(l->end));
-}
-
-/* `i < 5`, of the operands of the condition: how often it can be true is known. */
-static bool is_bound(const gg_rule_input *in, TSNode node, gg_str counter, double step) {
-    node = gg__strip_parentheses(node);
-    TSNode left = gg__child(node, 0), right = gg__child(node, 1);
-    if (gg_node_is(node, "boolean_operator"))
-        return gg_str_is(gg__text(in->tree, gg__field(node, "operator")), "and") &&
-               (is_bound(in, gg__field(node, "left"), counter, step) ||
-                is_bound(in, gg__field(node, "right"), counter, step));
-    if (!gg_node_is(node, "comparison_operator") || gg__child_count(node) != 2 ||
-        !gg_str_equal(gg__text(in->tree, left), counter))
-        return false;
-    gg_str op = gg__text(in->tree, ts_node_child(node, 1));
-    gg__meta from = gg__infer(in, left), to = gg__infer(in, right);
-    return (gg_str_is(op, "<") || gg_str_is(op, "<=")) && from.sort == GG__SCALAR_INT && to.sort == GG__SCALAR_INT &&
-           from.seen && to.seen && (to.value - from.value) / step < MAX_ITERATIONS;
-}
-
-/* The one statement that changes the counter, in each iteration and by a number above zero; nobody reads the counter behind the loop. */
-static bool find_counter(loop *l) {
-    const gg_rule_input *in = l->s.in;
-    TSNode body = gg__field(l->node, "body");
-    for (uint32_t i = 0; i < gg__child_count(body); i++) {
-        TSNode counting = gg__child(gg__child(body, i), 0), left = gg__field(counting, "left");
-        gg_str name = gg__text(in->tree, left);
-        if (!gg_node_is(counting, "augmented_assignment") || !gg_node_is(left, "identifier") ||
-            !gg_str_is(gg__text(in->tree, gg__field(counting, "operator")), "+="))
-            continue;
-        gg__meta step = gg__infer(in, gg__field(counting, "right"));
-        if (step.sort != GG__SCALAR_INT || !step.constant || step.value < 1 || !is_bound(in, l->end, name, step.value))
-            continue;
-        l->counting = gg__child(body, i);
-        return !gg__is_live(&l->s, name);
-    }
-    return false;
-}
 
 /* What stays of the condition is asked more often than before: of numbers only. */
 static bool is_plain(const gg_rule_input *in, TSNode node) {
@@ -109,27 +40,16 @@ static bool is_plain(const gg_rule_input *in, TSNode node) {
     return sort == GG__SCALAR_BOOL || sort == GG__SCALAR_INT || sort == GG__TENSOR || gg__covers(node, in->span);
 }
 
-static bool is_short(const gg_rule_input *in, TSNode iterable) {
-    double bounds[3] = {0};
-    TSNode arguments = gg__field(iterable, "arguments");
-    uint32_t count = gg__child_count(arguments);
-    if (!gg_node_is(iterable, "call") || !gg__names_builtin(in->tree, gg__field(iterable, "function"), "range") ||
-        count < 1 || count > GG_COUNT(bounds))
-        return false;
-    for (uint32_t i = 0; i < count; i++) {
-        gg__meta m = gg__infer(in, gg__child(arguments, i));
-        if (m.sort != GG__SCALAR_INT || !m.seen) return false;
-        bounds[i] = m.value;
-    }
-    double span = count == 1 ? bounds[0] : bounds[1] - bounds[0], step = count == 3 ? bounds[2] : 1;
-    return step != 0 && span / step <= MAX_ITERATIONS;
-}
-
 /* Does a value that the name may have before the loop have all that the fact says, but for what autocast makes of it? */
 static bool is_alike(gg__meta before, gg__meta fact, bool *lowered) {
     *lowered = before.vague != fact.vague;
     if (before.vague == GG__CERTAIN) before.vague = fact.vague;
     return gg__same_tensor(before, fact);
+}
+
+/* `return v`: whatever the name held before, it holds v behind an end by this one. */
+static bool gets_returned(const loop *l, gg_str name) {
+    return !ts_node_is_null(l->form.value) && gg_str_equal(gg__text(l->s.in->tree, l->form.kept), name);
 }
 
 /* Is it known that the name holds the like before the loop?  The fact says so of one that gets its value behind the end only, but for what autocast makes
@@ -138,33 +58,34 @@ static bool begins_alike(const loop *l, TSNode value, gg_str name, gg__meta fact
     const gg_rule_input *in = l->s.in;
     *lowered = false;
     if (behind && fact.vague == GG__CERTAIN) return true;
-    for (TSNode at = ts_node_prev_named_sibling(l->node); !ts_node_is_null(at); at = ts_node_prev_named_sibling(at)) {
+    for (TSNode at = ts_node_prev_named_sibling(l->form.node); !ts_node_is_null(at);
+         at = ts_node_prev_named_sibling(at)) {
         TSNode assignment = gg__assignment(at);
         if (!gg__binds(in->tree, at, name)) continue;
+        bool replaced = gets_returned(l, name) && gg_node_is(value, "identifier");
         return !ts_node_is_null(assignment) && is_alike(gg__infer(in, gg__field(assignment, "right")), fact, lowered) &&
-               !(behind && *lowered);
+               !(behind && *lowered && !replaced);
     }
     *lowered = fact.vague != GG__CERTAIN;
     return gg__reads(in->tree, value, name) && !(behind && *lowered); /* and gives the like of what it gets */
 }
 
-/* Has the name in each iteration what the fact says that it has in the first? */
-static bool add(loop *l, TSNode assignment, bool ends) {
+/* Has the name `left` in each iteration what the fact says that it has in the first? */
+static bool add(loop *l, TSNode left, TSNode value, bool ends) {
     const gg_rule_input *in = l->s.in;
-    TSNode left = gg__field(assignment, "left"), value = gg__field(assignment, "right");
     gg_str name = gg__text(in->tree, left);
     gg__meta fact = gg__infer_in(&l->s, &l->varying, left), m = gg__infer_in(&l->s, &l->varying, value);
-    bool carried = gg__bound_before(in->tree, l->node, name);
+    bool carried = gg__bound_before(in->tree, l->form.node, name);
     if (l->count == MAX_ASSIGNMENTS || m.sort != fact.sort || m.sort == GG__UNKNOWN) return false;
     if (m.sort == GG__TENSOR && (!gg__same_tensor(m, fact) || !gg__selectable(&l->s, m))) return false;
     if (carried ? m.sort != GG__TENSOR : ends || gg__is_live(&l->s, name)) return false;
-    if (carried && !m.fresh && gg__alias_shows(in, l->node, value, name)) return false;
-    if (carried && !gg__reads(in->tree, value, name) && gg__sizes_may_differ(in, l->node, m)) return false;
-    bool behind = ts_node_start_byte(value) > ts_node_start_byte(l->end), lowered = false;
+    if (carried && !m.fresh && gg__alias_shows(in, l->form.node, value, name)) return false;
+    if (carried && !gg__reads(in->tree, value, name) && gg__sizes_may_differ(in, l->form.node, m)) return false;
+    bool behind = ts_node_start_byte(value) > ts_node_start_byte(l->form.end), lowered = false;
     if (carried && !begins_alike(l, value, name, fact, behind, &lowered)) return false;
     if (carried && behind) { /* what it held before the loop may be what it ends with */
-        if (gg__alias_shows(in, l->node, left, name)) return false;
-        l->s.copies = l->s.copies || gg__is_copy(in, l->node, left, name);
+        if (gg__alias_shows(in, l->form.node, left, name)) return false;
+        l->s.copies = l->s.copies || gg__is_copy(in, l->form.node, left, name);
     }
     l->items[l->count++] = (assigned){value, name, carried, ends, lowered};
     return true;
@@ -193,7 +114,7 @@ static bool add_tensor(loop *l, TSNode name, TSNode value) {
     gg_str text = gg__text(l->s.in->tree, name);
     bool lowered =
         fact.sort == GG__TENSOR && fact.vague == GG__CERTAIN && (m.vague == GG__LOWERED || m.vague == GG__WIDENED);
-    bool unseen = fact.sort == GG__UNKNOWN && !gg__bound_before(l->s.in->tree, l->node, text);
+    bool unseen = fact.sort == GG__UNKNOWN && !gg__bound_before(l->s.in->tree, l->form.node, text);
     if (m.sort != GG__TENSOR || (!lowered && !unseen)) return true;
     if (lowered) fact.vague = m.vague;
     return vary(l, text, lowered ? fact : m);
@@ -214,12 +135,19 @@ static bool add_block(loop *l, TSNode block, bool ends) {
     for (uint32_t i = 0; i < gg__child_count(block); i++) {
         TSNode statement = gg__child(block, i), assignment = gg__assignment(statement);
         bool nothing = gg_node_is(statement, "comment") || gg_node_is(statement, "pass_statement") ||
-                       (ends && gg_node_is(statement, "break_statement")) ||
-                       (!ends && (ts_node_eq(statement, l->end) || ts_node_eq(statement, l->counting)));
+                       (ends && (gg_node_is(statement, "break_statement") ||
+                                 (ts_node_is_null(l->form.value) && gg_node_is(statement, "return_statement")))) ||
+                       (!ends && (ts_node_eq(statement, l->form.end) || ts_node_eq(statement, l->form.counting)));
         if (nothing) continue;
-        if (ts_node_is_null(assignment))
+        TSNode left = gg__field(assignment, "left"), value = gg__field(assignment, "right");
+        bool returns = ends && gg_node_is(statement, "return_statement");
+        if (returns) {
+            left = l->form.kept;
+            value = l->form.value;
+        }
+        if (ts_node_is_null(left))
             return gg__hinder(l->s.in, statement, "would run in each iteration, and is no assignment to a name");
-        if (!add(l, assignment, ends))
+        if (!add(l, left, value, ends))
             return gg__hinder(l->s.in, statement, "is not proven to be harmless and alike in each iteration");
     }
     return true;
@@ -231,29 +159,40 @@ static const assigned *first_carried(const loop *l) {
     return NULL;
 }
 
-static bool look_at_while(loop *l) {
-    const gg_rule_input *in = l->s.in;
-    TSNode body = gg__field(l->node, "body");
-    l->s.statement = l->node;
-    l->s.indent = gg__indent(in->tree, ts_node_start_byte(body));
-    if (!find_counter(l))
-        return gg__hinder(in, l->end, "does not say by a number that is counted how many iterations there are at most");
-    return is_plain(in, l->end) && add_number(l, gg__field(gg__child(l->counting, 0), "left")) && add_names(l, body) &&
-           add_block(l, body, false) && first_carried(l) && gg__split_condition(&l->s, l->end, &l->flags, &l->test) &&
-           l->s.lines.len == 0;
+static bool is_live(const void *data, gg_str name) {
+    return gg__is_live(data, name);
 }
 
-static bool look_at_for(loop *l) {
+/* Numbers alone decide how many iterations there are at most. */
+static bool is_bounded(loop *l) {
     const gg_rule_input *in = l->s.in;
-    TSNode condition = gg__field(l->end, "condition"), target = gg__field(l->node, "left");
-    l->s.statement = l->node;
-    l->s.indent = gg__indent(in->tree, ts_node_start_byte(l->end));
-    if (!is_short(in, gg__field(l->node, "right")))
-        return gg__hinder(in, gg__field(l->node, "right"), "is no range of at most %d known steps", MAX_ITERATIONS);
-    bool names = gg_node_is(target, "identifier") && !gg__is_live(&l->s, gg__text(in->tree, target)) &&
-                 add_number(l, target) && add_names(l, gg__field(l->node, "body")) &&
-                 add_names(l, gg__field(l->end, "consequence")) && add_block(l, gg__field(l->node, "body"), false) &&
-                 add_block(l, gg__field(l->end, "consequence"), true) && first_carried(l);
+    TSNode range = gg__field(l->form.node, "right"), target = gg__field(l->form.node, "left");
+    if (gg_node_is(l->form.node, "for_statement"))
+        return gg__is_short(in, range)
+                   ? gg_node_is(target, "identifier") && !gg__is_live(&l->s, gg__text(in->tree, target)) &&
+                         add_number(l, target)
+                   : gg__hinder(in, range, "is no range of at most %d known steps", GG__MAX_ITERATIONS);
+    TSNode condition = gg__field(l->form.node, "condition");
+    if (!gg__find_counter(in, &l->form, is_live, &l->s))
+        return gg__hinder(in, condition,
+                          "does not say by a number that is counted how many iterations there are at most");
+    bool numbers = l->form.counts || gg__infer(in, condition).sort == GG__SCALAR_BOOL;
+    return numbers && is_plain(in, condition) && add_number(l, gg__field(gg__child(l->form.counting, 0), "left"));
+}
+
+static bool look_at_while(loop *l) {
+    TSNode body = gg__field(l->form.node, "body");
+    l->s.indent = gg__indent(l->s.in->tree, ts_node_start_byte(body));
+    return is_bounded(l) && add_names(l, body) && add_block(l, body, false) && first_carried(l) &&
+           gg__split_condition(&l->s, l->form.end, &l->flags, &l->test) && l->s.lines.len == 0;
+}
+
+static bool look_at_break(loop *l) {
+    TSNode condition = gg__field(l->form.end, "condition"), arm = gg__field(l->form.end, "consequence"),
+           body = gg__field(l->form.node, "body");
+    l->s.indent = gg__indent(l->s.in->tree, ts_node_start_byte(l->form.end));
+    bool names = is_bounded(l) && add_names(l, body) && add_names(l, arm) && add_block(l, body, false) &&
+                 add_block(l, arm, true) && first_carried(l);
     /* last: what a condition reads counts as read from then on */
     return names && gg__test_of(&l->s, &l->varying, condition, &l->test) && l->s.lines.len == 0;
 }
@@ -262,10 +201,11 @@ static bool look_at_for(loop *l) {
 static bool look(const gg_rule_input *in, loop *l, gg_arena *arena) {
     *l = (loop){0};
     gg__select_init(&l->s, in, gg__statement(gg_node_at(in->tree, in->span)), arena);
-    bool counts = find_while(in, l);
-    if (!counts && !find_loop(in, l)) return false;
-    l->s.finite = gg__asks_finiteness(in->tree, counts ? l->end : gg__field(l->end, "condition"));
-    return gg__can_name(in->tree, l->node, "torch") && (counts ? look_at_while(l) : look_at_for(l));
+    if (!gg__find_loop(in, &l->form)) return false;
+    bool counts = l->form.counts;
+    l->s.statement = l->form.node;
+    l->s.finite = gg__asks_finiteness(in->tree, counts ? l->form.end : gg__field(l->form.end, "condition"));
+    return gg__can_name(in->tree, l->form.node, "torch") && (counts ? look_at_while(l) : look_at_break(l));
 }
 
 /* A name for the new value: itself, or one that it gets in a line in front. */
@@ -307,7 +247,7 @@ static gg_str end_text(loop *l, gg_str done, gg_edits *out) {
         write_where(l, stops, &l->items[i], true, out);
     }
     test = stops.len ? stops : gg_arena_printf(arena, "(%.*s)", GG_STR_ARG(test));
-    gg_str comments = gg__comments(l->s.in->tree, gg_node_span(l->end), NULL, 0, arena);
+    gg_str comments = gg__comments(l->s.in->tree, gg_node_span(l->form.end), NULL, 0, arena);
     gg_str lines = gg_arena_str(arena, gg_buf_str(&l->s.lines));
     return gg_arena_printf(arena, "%.*s%.*s%.*s = %.*s | %.*s", GG_STR_ARG(comments), GG_STR_ARG(lines),
                            GG_STR_ARG(done), GG_STR_ARG(done), GG_STR_ARG(test));
@@ -315,11 +255,11 @@ static gg_str end_text(loop *l, gg_str done, gg_edits *out) {
 
 /* The numbers' part of the condition, and the tensors' as the first thing that the body does. */
 static void write_while(loop *l, gg_str done, gg_edits *out) {
-    uint32_t start = ts_node_start_byte(gg__field(l->node, "body"));
+    uint32_t start = ts_node_start_byte(gg__field(l->form.node, "body"));
     l->test.negated = !l->test.negated;
     gg_str stops = gg__test_text(&l->s, l->test);
     bool closed = l->test.negated || l->test.atom;
-    gg_edits_add(out, gg_node_span(l->end), l->flags);
+    gg_edits_add(out, gg_node_span(l->form.end), l->flags);
     gg_edits_add(out, (gg_span){start, start},
                  gg_arena_printf(l->s.arena, "%.*s = %.*s | %s%.*s%s%.*s%.*s", GG_STR_ARG(done), GG_STR_ARG(done),
                                  closed ? "" : "(", GG_STR_ARG(stops), closed ? "" : ")", GG_STR_ARG(l->s.newline),
@@ -331,7 +271,7 @@ static bool check(const gg_rule_input *in, gg_rule_match *out) {
     gg_arena *arena = gg_arena_new();
     loop *l = gg_arena_alloc(arena, sizeof(*l));
     bool found = look(in, l, arena);
-    out->node = l->node;
+    out->node = l->form.node;
     gg__select_clear(&l->s);
     gg_arena_free(arena);
     return found;
@@ -342,8 +282,8 @@ static int edit(const gg_rule_input *in, const gg_rule_match *match, gg_arena *a
     bool found = look(in, l, arena);
     if (found) {
         gg_str done = gg__new_name(&l->s, "done"), tensor = first_carried(l)->name;
-        gg_str indent = gg__indent(in->tree, ts_node_start_byte(l->node));
-        uint32_t start = ts_node_start_byte(l->node);
+        gg_str indent = gg__indent(in->tree, ts_node_start_byte(l->form.node));
+        uint32_t start = ts_node_start_byte(l->form.node);
         gg_str flag =
             gg_arena_printf(arena, "%.*s = %.*s.new_zeros((), dtype=%.*s.bool)%.*s%.*s", GG_STR_ARG(done),
                             GG_STR_ARG(tensor), GG_STR_ARG(l->s.torch), GG_STR_ARG(l->s.newline), GG_STR_ARG(indent));
@@ -354,7 +294,7 @@ static int edit(const gg_rule_input *in, const gg_rule_match *match, gg_arena *a
         if (l->flags.len)
             write_while(l, done, out);
         else
-            gg_edits_add(out, gg_node_span(l->end), end_text(l, done, out));
+            gg_edits_add(out, gg_node_span(l->form.end), end_text(l, done, out));
         out->copies = l->s.copies;
     }
     gg__select_clear(&l->s);

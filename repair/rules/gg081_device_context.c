@@ -288,7 +288,9 @@ static bool is_operation(block *b, TSNode call) {
     const gg_tree *tree = b->in->tree;
     TSNode function = gg__field(call, "function"), arguments = gg__field(call, "arguments");
     gg_str name = gg__text(tree, gg__field(function, "attribute"));
-    if (gg__infer(b->in, call).sort != GG__UNKNOWN || refers_to_any(tree, function, contexts, GG_COUNT(contexts)))
+    bool own = is_defined(tree, gg__called_name(tree, call)) &&
+               (gg_node_is(function, "identifier") || gg_str_is(gg__text(tree, gg__field(function, "object")), "self"));
+    if ((!own && gg__infer(b->in, call).sort != GG__UNKNOWN) || refers_to_any(tree, function, contexts, GG_COUNT(contexts)))
         return true;
     for (uint32_t i = 0; i < gg__child_count(arguments); i++) /* a function that is called with elements */
         if (gg_str_is(gg__text(tree, gg__field(gg__child(arguments, i), "name")), "key")) return false;

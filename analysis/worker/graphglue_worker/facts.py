@@ -9,6 +9,7 @@ import dis
 import functools
 import inspect
 import math
+from collections.abc import Iterable
 from types import CodeType, FrameType, FunctionType
 from typing import Any
 
@@ -19,6 +20,7 @@ from graphglue_worker import pure_modules
 MAX_NAMES = 64
 MAX_ATTRIBUTES = 64
 MAX_DOTS = 3
+MAX_CALLS = 3  # of methods that call each other
 MAX_NUMBER = 2**53  # what a double holds
 _PLAIN = (
     (bool, "bool"),
@@ -166,6 +168,25 @@ def _paths(code: CodeType) -> tuple[tuple[str, ...], ...]:
     return tuple(found)
 
 
+def _method(owner: Any, name: str) -> CodeType | None:
+    """The code of a plain method of the owner's class, which the owner does not hide."""
+    found = inspect.getattr_static(type(owner), name, None)
+    own = getattr(owner, "__dict__", {})
+    return found.__code__ if isinstance(found, FunctionType) and name not in own else None
+
+
+def _paths_inside(owner: Any, paths: Iterable[tuple[str, ...]], depth: int = MAX_CALLS) -> dict[tuple[str, ...], None]:
+    """The paths, each without the local that it begins with, and those that methods of the same object read: of `self.step(x)`, what step() reads."""
+    found: dict[tuple[str, ...], None] = {}
+    for path in paths:
+        found[path] = None
+        code = _method(owner, path[0]) if len(path) == 1 and depth > 0 else None
+        if code is not None and code.co_argcount:
+            inner = [names for root, *names in _paths(code) if root == code.co_varnames[0]]
+            found |= _paths_inside(owner, map(tuple, inner), depth - 1)
+    return found
+
+
 def _owner(variable: Any) -> Any:
     """The object that a variable stands for; None when it stands for none that is there."""
     own = variable.__dict__
@@ -193,11 +214,21 @@ def _attribute(owner: Any, name: str) -> Any:
     return inspect.getattr_static(kind, name)
 
 
+def _paths_of(tx: Any) -> list[tuple[str, ...]]:
+    """Those of the frame's function, and behind them those that the methods of self which it calls read."""
+    paths = _paths(tx.f_code)
+    inside: dict[tuple[str, ...], None] = {}
+    with contextlib.suppress(Exception):
+        owner = _owner(tx.symbolic_locals["self"])
+        inside = _paths_inside(owner, (path[1:] for path in paths if path[0] == "self"))
+    return [*paths, *(path for names in inside if (path := ("self", *names)) not in paths)]
+
+
 def of_attributes(tx: Any) -> dict[str, Fact]:
-    """Facts of the attributes that the function reads through its locals: `self.scale`."""
+    """Facts of the attributes that the function reads through its locals, `self.scale`, or a method does that it calls."""
     facts: dict[str, Fact] = {}
     changed = tx.output.side_effects.store_attr_mutations
-    for root, *names in _paths(tx.f_code):
+    for root, *names in _paths_of(tx):
         if len(facts) >= MAX_ATTRIBUTES:
             break
         with contextlib.suppress(Exception):

@@ -1,0 +1,26 @@
+/* Loops that a tensor's value ends, by their forms: for GG014.  Private to repair/.  Any thread. */
+#ifndef GG_REPAIR_LOOPS_H
+#define GG_REPAIR_LOOPS_H
+
+#include "repair/syntax.h"
+
+enum { GG__MAX_ITERATIONS = 64 };
+
+typedef struct gg__loop {
+    TSNode node, end; /* the loop; the if statement with the break, or the condition of a while */
+    bool counts;      /* its end is the condition of a while */
+    TSNode counting;  /* `i += 1` in a while */
+    /* `if c: return value`, where what follows the loop is `return kept`, a name: the if statement is `kept = value; break`.  Null where it is a break, or
+     * returns what is returned behind the loop. */
+    TSNode value, kept;
+} gg__loop;
+
+/* The loop whose end the site is: false when it has none of these forms. */
+bool gg__find_loop(const gg_rule_input *in, gg__loop *out);
+/* Is the range of a `for` one of at most GG__MAX_ITERATIONS known steps? */
+bool gg__is_short(const gg_rule_input *in, TSNode iterable);
+/* Says a number that the while loop counts, and that nobody reads behind it, how many iterations there are at most?  `is_live` says who reads. */
+bool gg__find_counter(const gg_rule_input *in, gg__loop *l, bool (*is_live)(const void *data, gg_str name),
+                      const void *data);
+
+#endif
