@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from graphglue_worker import capture, devices, forks, inputs, overlay, streams, users_compile, wire
+from graphglue_worker import devices, forks, inputs, modes, overlay, streams, users_compile, wire
 from graphglue_worker.inputs import Entry
 
 DEFAULT_DEADLINE_MS = 300_000
@@ -23,6 +23,7 @@ RUNS_S = 2.0  # as many calls as fit, between those
 
 Figures = dict[str, Any]
 Found = tuple[str, str, Figures]  # entry, which, figures
+_MODE = "mode"  # the entry runs with gradients though nothing asks for them
 
 
 def run(request: dict[str, Any], send: Callable[[dict[str, Any]], None]) -> None:
@@ -31,15 +32,17 @@ def run(request: dict[str, Any], send: Callable[[dict[str, Any]], None]) -> None
     original = {f["file"]: f["text"] for f in request.get("original") or []}
     edited = {**original, **{f["file"]: f["text"] for f in request.get("edited") or []}}
     found: list[Found] = []
+    known: modes.Modes = dict(request.get("modes") or {})
     for files, which in ((original, ("eager", "before")), (edited, ("after",))):
 
         def side(files: dict[str, str] = files, which: tuple[str, ...] = which) -> Iterator[Found]:
-            return _side(file, files, request, which)
+            return _side(file, files, request, which, known)
 
         results, lost = streams.Stream(side).collect(forks.Deadline(1 << 31))  # the job's own deadline ends it
         if lost:
             raise RuntimeError(lost.message)
-        found += results
+        found += [r for r in results if r[1] != _MODE]
+        known.update((name, True) for name, which, _ in results if which == _MODE)
     for name in dict.fromkeys(name for name, _, _ in found):
         figures = {which: f for n, which, f in found if n == name}
         told = {"name": name, **{which: _told(figures.get(which)) for which in ("eager", "before", "after")}}
@@ -53,12 +56,14 @@ def _told(figures: Figures | None) -> Figures:
     return {key: (figures or {}).get(key) for key in keys}
 
 
-def _side(file: str, files: dict[str, str], request: dict[str, Any], which: tuple[str, ...]) -> Iterator[Found]:
+def _side(
+    file: str, files: dict[str, str], request: dict[str, Any], which: tuple[str, ...], known: modes.Modes
+) -> Iterator[Found]:
     overlay.install(files)
     users_compile.replace()
     wanted = request.get("entries")
     deadline_ms = request.get("deadline_ms") or DEFAULT_DEADLINE_MS
-    for entry in inputs.load(file, bool(request.get("train"))):
+    for entry in inputs.load(file, bool(request.get("train")), known=known):
         if entry.prepare is not None:
             entry.prepare()
         if entry.make is None or (wanted is not None and entry.name not in wanted):
@@ -72,6 +77,10 @@ def _side(file: str, files: dict[str, str], request: dict[str, Any], which: tupl
             with contextlib.suppress(wire.ChannelLost):  # the deadline is that of one figure
                 wire.report({"op": "progress", "message": f"{entry.name}: {each}"})
             figures = forks.run(work, forks.Deadline(deadline_ms), quiet=True)
+            if not (compiles or isinstance(figures, forks.Lost)):
+                if modes.wants(entry, figures.get("error"), forks.Deadline(deadline_ms)):
+                    yield entry.name, _MODE, {}
+                    figures = forks.run(work, forks.Deadline(deadline_ms), quiet=True)
             yield entry.name, each, {"error": figures.message} if isinstance(figures, forks.Lost) else figures
 
 
@@ -86,7 +95,7 @@ def _measure(entry: Entry, compiles: bool) -> Figures:
             out.update(backend=backend.name, note=backend.note)
             torch._dynamo.reset()
             fn = users_compile.compiled(call.fn, backend, users_compile.options_of(call.fn))
-        with capture.grad_mode(call):
+        with modes.grad_mode(call):
             out.update(_timed(lambda: fn(*call.args, **call.kwargs), device))
         return {**out, "graphs": backend.graphs if compiles else None}
     except MemoryError:

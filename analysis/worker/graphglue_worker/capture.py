@@ -18,7 +18,7 @@ import torch
 import torch._dynamo
 from torch._dynamo.source import RandomValueSource
 
-from graphglue_worker import again, compare, devices, forks, hooks, records, snapshot, streams, users_compile
+from graphglue_worker import again, compare, devices, forks, hooks, modes, records, snapshot, streams, users_compile
 from graphglue_worker.inputs import Call, Entry, ImportFailure, _describe
 
 if TYPE_CHECKING:
@@ -180,11 +180,6 @@ def run_callable(
     return result, counter, watch
 
 
-def grad_mode(call: Call) -> contextlib.AbstractContextManager[Any]:
-    """No gradients unless the call wants them."""
-    return contextlib.nullcontext() if call.grad else torch.no_grad()
-
-
 def blank(entry: Entry) -> dict[str, Any]:
     """The `entry` value of the wire protocol before anything ran."""
     return {
@@ -197,17 +192,23 @@ def blank(entry: Entry) -> dict[str, Any]:
 def run(
     entry: Entry, on_break: OnBreak | None = None, deadline_ms: int | None = None, ahead: "Twin | None" = None
 ) -> dict[str, Any]:
-    """Capture one entry.  Returns the `entry` value of the wire protocol.
+    """Capture one entry, with gradients where it takes some itself.  Returns the `entry` value of the wire protocol.
 
     `ahead`: a process that was told to capture it in place.  Where it could not, failed, or gave other results than the eager run, a fork is asked.
     """
     if entry.prepare is not None:
         entry.prepare()
-    out = blank(entry)
     if entry.make is None:
-        return told(out)
-    journal = Journal()
+        return told(blank(entry))
     deadline = forks.Deadline(deadline_ms or DEFAULT_DEADLINE_MS)
+    found = _captured(entry, on_break, deadline, ahead)
+    if found["status"] == "eager_error" and modes.wants(entry, found["message"], deadline):
+        found = _captured(entry, None, deadline, None)  # what it met until then was told
+    return found
+
+
+def _captured(entry: Entry, on_break: OnBreak | None, deadline: forks.Deadline, ahead: "Twin | None") -> dict[str, Any]:
+    out, journal = blank(entry), Journal()
 
     def in_a_fork(tell: OnBreak | None) -> "Outcome | forks.Lost":
         def note_break(record: dict[str, Any]) -> None:
@@ -290,7 +291,7 @@ def _eager(entry: Entry) -> Outcome:
     try:
         call = entry.build(0)
         notes = call.notes
-        with grad_mode(call):
+        with modes.grad_mode(call):
             result = call.fn(*call.args, **call.kwargs)
             return Outcome(snapshot.take(result), device=devices.used_by(call, result))
     except ImportFailure as e:
@@ -315,7 +316,7 @@ def _caller(entry: Entry) -> Callable[[], Any]:
     call = entry.build(0)
 
     def run() -> None:
-        with grad_mode(call):
+        with modes.grad_mode(call):
             call.fn(*call.args, **call.kwargs)
 
     return run
@@ -326,7 +327,7 @@ def _compiled(entry: Entry, on_break: OnBreak, journal: Journal) -> Outcome:
     try:
         call = entry.build(0)
         start, clock = time.process_time(), time.monotonic()
-        with grad_mode(call):
+        with modes.grad_mode(call):
             result, counter, watch = run_callable(call.fn, call.args, call.kwargs, on_break, journal=journal)
         seconds, waited = time.process_time() - start, time.monotonic() - clock
         done = outcome(call, counter, watch, None)
@@ -342,7 +343,7 @@ def _compiled(entry: Entry, on_break: OnBreak, journal: Journal) -> Outcome:
 
 def _recompiles(call: Call, counter: Counter) -> list[hooks.Recompile]:
     counter.forget_journal()
-    with grad_mode(call):
+    with modes.grad_mode(call):
         return run_callable(call.fn, call.args, call.kwargs, earlier=counter)[2].recompiles
 
 

@@ -23,7 +23,20 @@ MAX_TASKS = 1024  # processes and threads; host_process.c's too
 GRACE_S = 2.0  # the job ends an entry that is over its deadline; the zygote ends the job that did not
 SILENT_S = 1.0  # for a job to end that can no longer report
 WATCH_S = 0.1
-_OPS = ("bench", "break", "entry", "graphs", "inputs", "package", "plan", "progress", "verdict", "widening", "done")
+_OPS = (
+    "bench",
+    "break",
+    "entry",
+    "graphs",
+    "inputs",
+    "mode",
+    "package",
+    "plan",
+    "progress",
+    "verdict",
+    "widening",
+    "done",
+)
 _TAKEN = "taken"  # goes no further than the zygote
 _STATUSES = ("ok", "import_error", "timeout", "crashed", "memory", "error")
 
@@ -253,7 +266,7 @@ class Child:
             if frame["op"] == "done":
                 return [*frames, self._finish(frame)], True
             frames.append(frame)
-            if frame["op"] in ("bench", "entry", "graphs", "plan", "progress", "widening"):
+            if frame["op"] in ("bench", "entry", "graphs", "mode", "plan", "progress", "widening"):
                 self.restart_deadline()
         return frames, False
 

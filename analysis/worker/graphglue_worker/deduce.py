@@ -17,7 +17,7 @@ from typing import Any
 
 import torch
 
-from graphglue_worker import surroundings
+from graphglue_worker import modes, surroundings
 from graphglue_worker.construct import Constructor, describe
 from graphglue_worker.describe import Describer
 from graphglue_worker.recipes import Maker, Recipe, Unmakeable
@@ -169,9 +169,7 @@ class _Deduction:
     def _checked(self, plan: Plan) -> Plan | None:
         """The plan, if it also works anew."""
         try:
-            fn, args, kwargs = make(plan, self.home, 0)
-            with torch.no_grad():
-                fn(*args, **kwargs)
+            call(plan, self.home)
             return plan
         except Exception as e:  # noqa: BLE001 - user code
             self._note(f"what was found does not work a second time ({describe(e)})")
@@ -228,3 +226,16 @@ def make(plan: Plan, home: types.ModuleType | None, seed: int) -> tuple[Callable
         fn.eval()
     seed_all(seed)
     return fn, [maker.make(a) for a in plan.args], {k: maker.make(v) for k, v in plan.kwargs.items()}
+
+
+def call(plan: Plan, home: types.ModuleType) -> None:
+    """Make both and call it, with gradients where it takes some itself.  Raises what that raises."""
+    for grad in (False, True):
+        fn, args, kwargs = make(plan, home, 0)
+        try:
+            with torch.set_grad_enabled(grad):
+                fn(*args, **kwargs)
+            return
+        except RuntimeError as e:
+            if grad or not modes.raised(e):
+                raise

@@ -171,9 +171,7 @@ def limit_seconds(seconds: float) -> None:
 
 def _runs(plan: Plan, module: types.ModuleType) -> bool:
     try:
-        fn, args, kwargs = deduce.make(plan, module, 0)
-        with torch.no_grad():
-            fn(*args, **kwargs)
+        deduce.call(plan, module)
         return True
     except Exception:  # noqa: BLE001 - the code has changed
         return False

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 import torch._dynamo
 
-from graphglue_worker import capture, forks, inputs, overlay, streams, users_compile, wire
+from graphglue_worker import capture, forks, inputs, modes, overlay, streams, users_compile, wire
 from graphglue_worker.inputs import Entry
 
 MAX_CODE = 64 << 10  # characters of one graph's code
@@ -48,12 +48,15 @@ def run(request: dict[str, Any], file: str, plans: dict[str, Any] | None) -> Non
     overlay.install({f["file"]: f["text"] for f in request.get("overlay") or []})
     wanted = request.get("entries")
     known = dict(plans or {})
-    for entry in inputs.load(file, bool(request.get("train")), known):
+    for entry in inputs.load(file, bool(request.get("train")), known, known=request.get("modes")):
         if wanted is None or entry.name in wanted:
             if entry.prepare is not None:
                 entry.prepare()
             deadline = forks.Deadline(request.get("deadline_ms") or capture.DEFAULT_DEADLINE_MS)
-            wire.report({"op": "graphs", "graphs": _of(entry, deadline)})
+            found = _of(entry, deadline)
+            if modes.wants(entry, found["message"], deadline):
+                found = _of(entry, deadline)
+            wire.report({"op": "graphs", "graphs": found})
 
 
 def _of(entry: Entry, deadline: forks.Deadline) -> dict[str, Any]:
@@ -79,7 +82,7 @@ def _recorded(entry: Entry) -> Iterator[dict[str, Any]]:
     torch._dynamo.reset()
     try:
         call = entry.build(0)
-        with capture.grad_mode(call):
+        with modes.grad_mode(call):
             heard = lambda _: before.append(len(recorder.kept))  # noqa: E731
             breaks = capture.run_callable(call.fn, call.args, call.kwargs, heard, earlier=recorder)[2].breaks
     except (Exception, SystemExit) as e:  # noqa: BLE001 - user code

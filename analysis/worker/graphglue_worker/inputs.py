@@ -70,14 +70,18 @@ class Entry:
     given: "Callable[[], sources.Given] | None" = (
         None  # what it is called with, to be written as code; may raise Unwritable
     )
+    grad: bool = False  # it runs with gradients though nothing asks for them (modes.py)
 
     def build(self, seed: int) -> Call:
-        """The call, built anew, with parameters that have their shapes.  Raises what user code raises."""
-        from graphglue_worker import uninitialised
+        """The call, built anew, with parameters that have their shapes, in the entry's mode.  Raises what user code raises."""
+        from graphglue_worker import modes, uninitialised
 
         assert self.make is not None
         call = self.make(seed)
         uninitialised.initialise(call)
+        if self.grad and not call.grad:
+            call.grad = True
+            call.notes = [*call.notes, modes.NOTE]
         return call
 
 
@@ -95,11 +99,18 @@ def seed_all(seed: int) -> None:
         numpy.random.seed(seed)
 
 
-def load(path: str, train: bool = False, plans: dict[str, Any] | None = None, fixed: bool = False) -> list[Entry]:
+def load(
+    path: str,
+    train: bool = False,
+    plans: dict[str, Any] | None = None,
+    fixed: bool = False,
+    known: dict[str, bool] | None = None,
+) -> list[Entry]:
     """Import the file (through the overlay) and list its entries.  Raises ImportFailure.
 
     `plans`: deduced inputs by entry name, those known before; what is found is added.
     `fixed`: no others are looked for, and every run builds its own.
+    `known`: which entries run with gradients though nothing asks for them.
     """
     module = import_file(path)
     from graphglue_worker import given
@@ -112,7 +123,9 @@ def load(path: str, train: bool = False, plans: dict[str, Any] | None = None, fi
         raise
     if entries is None:
         entries = not_given(module, train, {} if plans is None else plans, fixed)
-    return _number(entries)
+    for entry in _number(entries):
+        entry.grad = bool(known and known.get(entry.name))
+    return entries
 
 
 def not_given(module: ModuleType, train: bool, plans: dict[str, Any], fixed: bool = False) -> list[Entry]:

@@ -28,6 +28,7 @@ from graphglue_worker import (
     forks,
     inputs,
     left_behind,
+    modes,
     proposed,
     restored,
     snapshot,
@@ -343,7 +344,7 @@ def _observe(call: Call, plan: str, seed: int, compiled: Compiled | None, limit:
     misread = len(compiled.counter.misread) if compiled else 0
     inputs.seed_all(seed)
     begun = time.monotonic()
-    with _Effects() as effects, capture.grad_mode(call), warnings.catch_warnings():
+    with _Effects() as effects, modes.grad_mode(call), warnings.catch_warnings():
         warnings.simplefilter("always")
         try:
             with _cpu_limit(limit):

@@ -17,6 +17,7 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
+from graphglue_worker import modes
 from graphglue_worker.recipes import Maker, Recipe
 
 Place = tuple[Any, ...]
@@ -126,13 +127,23 @@ def _roots(value: Any, place: Place) -> Iterator[tuple[Place, torch.Tensor]]:
 
 
 def run(call: Callable[..., Any], state: State, maker: Maker, positional: list[str]) -> Success | Failure:
-    """Make the arguments and call.  `positional`: names of the state that are passed by position, in order."""
+    """Make the arguments and call, with gradients where it takes some itself.  `positional`: names of the state that are passed by position, in
+    order."""
+    found = _run(call, state, maker, positional, grad=False)
+    if isinstance(found, Failure) and modes.raised(found.error):
+        with_gradients = _run(call, state, maker, positional, grad=True)
+        if isinstance(with_gradients, Success) or not modes.raised(with_gradients.error):
+            return with_gradients
+    return found
+
+
+def _run(call: Callable[..., Any], state: State, maker: Maker, positional: list[str], grad: bool) -> Success | Failure:
     torch.manual_seed(0)
     values = {name: maker.make(recipe) for name, recipe in state.items()}
     watch = _Watch([r for name, value in values.items() for r in _roots(value, (name,))])
     args = [values[n] for n in positional if n in values]
     try:
-        with torch.no_grad(), watch:
+        with torch.set_grad_enabled(grad), watch:
             result = call(*args, **{n: v for n, v in values.items() if n not in positional})
         return Success(result, watch.steps)
     except MemoryError:

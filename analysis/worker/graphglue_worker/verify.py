@@ -35,6 +35,7 @@ from graphglue_worker import (
     inputs,
     judge,
     left_behind,
+    modes,
     observe,
     overlay,
     proposed,
@@ -324,6 +325,31 @@ def _plans(file: str, files: dict[str, str], request: dict[str, Any]) -> dict[st
     return {} if isinstance(found, forks.Lost) else found
 
 
+def _modes(file: str, files: dict[str, str], request: dict[str, Any], plans: dict[str, Any]) -> modes.Modes:
+    """Of the original, for each wanted entry: does it run with gradients though nothing asks for them?  In a fork of its own."""
+
+    def look() -> modes.Modes:
+        overlay.install(files)
+        users_compile.replace()
+        wanted = request.get("entries")
+        deadline = forks.Deadline(request.get("deadline_ms") or capture.DEFAULT_DEADLINE_MS)
+        try:
+            entries = inputs.load(file, bool(request.get("train")), plans, fixed=True)
+        except inputs.ImportFailure:
+            return {}  # the side that imports it says so
+        asked = [e for e in entries if e.make is not None and (wanted is None or e.name in wanted)]
+        return {e.name: modes.settle(e, deadline) for e in asked}
+
+    found = forks.run(look, forks.Deadline(PLANS_DEADLINE_MS), quiet=True)
+    return {} if isinstance(found, forks.Lost) else found
+
+
+def _lacks_gradients(sides: list[Side]) -> bool:
+    """Did an entry of the original raise for want of them?"""
+    given = (side.eager.get(observe.GIVEN.words) for side in sides)
+    return any(run and run.error and modes.lacks(": ".join(run.error)) for run in given)
+
+
 def _each(
     file: str,
     files: dict[str, str],
@@ -338,7 +364,7 @@ def _each(
     users_compile.replace()
     wanted = request.get("entries")
     try:
-        entries = inputs.load(file, bool(request.get("train")), plans, fixed=True)
+        entries = inputs.load(file, bool(request.get("train")), plans, fixed=True, known=request.get("modes"))
     except inputs.ImportFailure as e:
         yield e.with_line
         return
@@ -359,6 +385,30 @@ def _collect(both: list[streams.Stream], sides: list[list[Side]]) -> str | None:
         for i, more in [r for r in results if isinstance(r, tuple)]:
             side[i].add(more)
     return None
+
+
+def _begin(
+    file: str,
+    original: dict[str, str],
+    edited: dict[str, str],
+    request: dict[str, Any],
+    plans: dict[str, Any],
+    ask: Asked,
+) -> list[streams.Stream]:
+    """Start measuring the original and the edited code."""
+    guarded = request.get("sandbox") is True
+    # What nobody trusts is forked first: it has nothing of the other side, and cannot look into what is forked behind it.
+    second = streams.Stream(
+        lambda: _each(file, edited, request, plans, lambda *of: _measured(*of, False, ask)),
+        on_progress=_progress,
+        kinds={"Side": Side} if guarded else None,
+    )
+    if guarded:
+        host.hide()
+    first = streams.Stream(
+        lambda: _each(file, original, request, plans, lambda *of: _measured(*of, True, ask)), on_progress=_progress
+    )
+    return [first, second]
 
 
 def run(
@@ -382,6 +432,9 @@ def run(
         for name, plan in plans.items():
             send({"op": "plan", "name": name, "plan": plan})
     guarded = request.get("sandbox") is True
+    known: modes.Modes = request.get("modes") or {}
+    if guarded and not (known and known.keys() >= set(request.get("entries") or ())):  # no capture told
+        request = {**request, "modes": _modes(file, original, request, plans)}
     seeds = [3 + secrets.randbelow(1 << 30) for _ in range(CHANCE_SEEDS if guarded else 0)]
     chance = tuple(observe.Plan(f"inputs from seed {seed}", seed) for seed in seeds)
     wider, proposals = _proposals(request.get("more_inputs") or [])
@@ -391,21 +444,19 @@ def run(
     computes = (request.get("safety") or "exact") in ("exact", "numeric")
     ask = Asked(chance, wider if proposals else None, reached.places(original, changed) if computes else {})
     sides: list[list[Side]] = [[], []]
-    # What nobody trusts is forked first: it has nothing of the other side, and cannot look into what is forked behind it.
-    second = streams.Stream(
-        lambda: _each(file, edited, request, plans, lambda *of: _measured(*of, False, ask)),
-        on_progress=_progress,
-        kinds={"Side": Side} if guarded else None,
-    )
-    if guarded:
-        host.hide()
-    both = [
-        streams.Stream(
-            lambda: _each(file, original, request, plans, lambda *of: _measured(*of, True, ask)), on_progress=_progress
-        ),
-        second,
-    ]
+    both = _begin(file, original, edited, request, plans, ask)
     failure = _collect(both, sides)
+    if failure is None and not guarded and _lacks_gradients(sides[0]):
+        found = _modes(file, original, request, plans)
+        for name, grad in found.items():
+            send({"op": "mode", "name": name, "mode": grad})
+        if any(grad and not known.get(name) for name, grad in found.items()):
+            for stream in (s for s in both if s.paused):
+                stream.drop()
+            request, sides = {**request, "modes": found}, [[], []]
+            both = _begin(file, original, edited, request, plans, ask)
+            failure = _collect(both, sides)
+    second = both[1]
     if failure is None and any(stream.paused for stream in both):
         holds = judge.holds(*sides, classes, copies)
         if holds:

@@ -11,7 +11,19 @@ from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
 
-from graphglue_worker import capture, forks, inputs, insertion, layout, overlay, users_compile, values, wire, written
+from graphglue_worker import (
+    capture,
+    forks,
+    inputs,
+    insertion,
+    layout,
+    modes,
+    overlay,
+    users_compile,
+    values,
+    wire,
+    written,
+)
 from graphglue_worker.given import by_function
 from graphglue_worker.inputs import Call, Entry, ImportFailure
 from graphglue_worker.insertion import FUNCTION, WIDTH, File, Insertion, NoPlace, Style
@@ -185,8 +197,8 @@ def _named(source: written.Source, kwargs: dict[str, Any]) -> layout.Node:
     return Group("{", [layout.before(f"{source.string(k)}: ", source.node(v)) for k, v in kwargs.items()], "}")
 
 
-def _run(piece: Piece, module: ModuleType) -> str | None:
-    """Run the code of an entry as the function would: what went wrong, or None."""
+def _run(piece: Piece, module: ModuleType, grad: bool = False) -> str | None:
+    """Run the code of an entry as the function would, with gradients where it takes some itself: what went wrong, or None."""
     lines = [*map(written.import_line, piece.imports), *piece.lines("", "    ")]
     scope = dict(vars(module))
     try:
@@ -194,11 +206,12 @@ def _run(piece: Piece, module: ModuleType) -> str | None:
         inputs.seed_all(0)
         ((_, fn, args, kwargs),) = scope[FUNCTION]()
         call: Call = inputs.as_yielded(fn, args, kwargs)
-        with capture.grad_mode(call):
+        call.grad = call.grad or grad
+        with modes.grad_mode(call):
             call.fn(*call.args, **call.kwargs)
         return None
     except (Exception, SystemExit) as e:  # noqa: BLE001 - user code
-        return inputs._describe(e)
+        return _run(piece, module, True) if modes.raised(e) and not grad else inputs._describe(e)
 
 
 def _insertions(

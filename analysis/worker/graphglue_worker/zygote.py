@@ -25,6 +25,7 @@ from graphglue_worker.forks import describe_end
 __all__ = ["describe_end", "serve"]
 
 _FILES_WITH_PLANS = 256
+_KEPT: dict[str, Any] = {"plan": (dict, type(None)), "mode": bool}  # what later jobs of a file are told
 _QUIET_S = 0.05  # without a request, before a process is made to stand by: between jobs in a row there is none
 _UNASKED_S = 0.5  # and before the rehearsal, for which a request would wait a second or two
 _UNREHEARSED = 3  # jobs in a row that cost about as much more without the rehearsal as the rehearsal does
@@ -69,6 +70,7 @@ class Zygote:
         self.plans: dict[
             tuple[str, bool], dict[str, Any]
         ] = {}  # deduced inputs, by file and mode, that used last is last
+        self.modes: dict[tuple[str, bool], dict[str, bool]] = {}  # which entries run with gradients, by the same
 
     def send(self, frame: dict[str, Any]) -> None:
         wire.send(self.out, frame)
@@ -149,6 +151,7 @@ class Zygote:
 
     def fork(self, request: dict[str, Any], confined: bool) -> Child:
         plans = self.plans.get(_plan_key(request))
+        request = {**request, "modes": self.modes.get(_plan_key(request), {})}
         self.wants_standby = True
         if not confined:
             child, self.standby = self.standby, None
@@ -218,9 +221,9 @@ class Zygote:
                 self.waiting.appendleft(child.request)
                 return True
             for frame in frames:
-                if frame["op"] == "plan":
+                if frame["op"] in ("plan", "mode"):
                     if child.request.get("sandbox") is not True:  # code we do not trust finds nothing for others
-                        self.keep_plan(child.request, frame)
+                        self.keep(child.request, frame)
                 else:
                     self.send(frame)
         if self.fd in readable:
@@ -230,14 +233,16 @@ class Zygote:
             self.take(request)
         return True
 
-    def keep_plan(self, request: dict[str, Any], frame: dict[str, Any]) -> None:
-        """Inputs that a job deduced: later jobs of the file begin with them."""
-        plans = self.plans.pop(_plan_key(request), {})
-        if isinstance(frame.get("name"), str) and isinstance(frame.get("plan"), (dict, type(None))):
-            plans[frame["name"]] = frame["plan"]
-        self.plans[_plan_key(request)] = plans
-        while len(self.plans) > _FILES_WITH_PLANS:
-            del self.plans[next(iter(self.plans))]
+    def keep(self, request: dict[str, Any], frame: dict[str, Any]) -> None:
+        """Inputs that a job deduced, or the mode of an entry: later jobs of the file begin with them."""
+        held: dict[tuple[str, bool], dict[str, Any]] = self.plans if frame["op"] == "plan" else self.modes
+        value = frame.get(frame["op"])
+        known = held.pop(_plan_key(request), {})
+        if isinstance(frame.get("name"), str) and isinstance(value, _KEPT[frame["op"]]):
+            known[frame["name"]] = value
+        held[_plan_key(request)] = known
+        while len(held) > _FILES_WITH_PLANS:
+            del held[next(iter(held))]
 
     def take(self, request: dict[str, Any]) -> None:
         op = request.get("op")
