@@ -31,7 +31,7 @@ static bool only_loads(TSNode node, void *data) {
         return true;
     TSNode parent = gg__parent(node);
     return (gg_node_is(parent, "subscript") && ts_node_eq(gg__field(parent, "value"), node)) ||
-           ts_node_start_byte(node) > ts_node_start_byte(c->node);
+           ts_node_start_byte(node) >= ts_node_start_byte(c->node);
 }
 
 /* Harmless by its words, or a call of a module that the capture saw to be pure, alone or in a display. */
@@ -157,15 +157,17 @@ static bool is_plain_scope(TSNode node, void *data) {
     return !gg__watches_names(c->in->tree, node) && (!own || ts_node_eq(gg__function(node), gg__function(c->node)));
 }
 
+static bool is_plain_local(const container *c) {
+    TSNode own = gg__statement(c->node), function = gg__function(c->node);
+    return !ts_node_is_null(own) && gg_node_is(function, "function_definition") && is_plain_place(c, own) &&
+           gg__visit(own, only_loads, (void *)c) && gg__visit(function, is_plain_scope, (void *)c);
+}
+
 /* The expression whose value the element still is, and the container's display; null where that is not plain to see. */
 static TSNode element_value(gg__inference *s, TSNode node, TSNode *out_display) {
     TSNode holder = gg__field(node, "value"), own = gg__statement(node), value = {0}, put = {0}, none = {0}, at;
     container c = {s->in, node, gg__field(node, "subscript"), gg__text(s->in->tree, holder)};
-    TSNode function = gg__function(node);
-    if (!gg_node_is(holder, "identifier") || gg__child_count(node) != 2 || ts_node_is_null(own) ||
-        !gg_node_is(function, "function_definition") || !is_plain_place(&c, own) || !gg__visit(own, only_loads, &c) ||
-        !gg__visit(function, is_plain_scope, &c))
-        return none;
+    if (!gg_node_is(holder, "identifier") || gg__child_count(node) != 2 || !is_plain_local(&c)) return none;
     gg_str wanted = plain_key(s->in->tree, c.index);
     for (at = before(own); !ts_node_is_null(at); at = before(at)) {
         gg_str key = GG_STR_NULL;
@@ -192,6 +194,20 @@ TSNode gg__element_value(const gg_rule_input *in, TSNode node) {
     gg__inference s = {.in = in};
     TSNode display;
     return element_value(&s, node, &display);
+}
+
+TSNode gg__held_display(const gg_rule_input *in, TSNode name) {
+    TSNode at = gg__statement(name), none = {0};
+    container c = {in, name, none, gg__text(in->tree, name)};
+    if (!gg_node_is(name, "identifier") || !is_plain_local(&c)) return none;
+    for (at = before(at); !ts_node_is_null(at); at = before(at)) {
+        gg_str key;
+        if (gg_str_equal(gg__text(in->tree, gg__field(gg__assignment(at), "left")), c.name)) break;
+        if (!is_quiet_statement(&c, at) || !ts_node_is_null(stored(&c, at, &key))) return none;
+    }
+    TSNode display = gg__strip_parentheses(gg__field(gg__assignment(at), "right"));
+    kept k = {&c, at};
+    return !ts_node_is_null(display) && gg__visit(display, is_unbound_since, &k) ? display : none;
 }
 
 gg__meta gg__element(gg__inference *s, TSNode node) {

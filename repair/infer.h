@@ -119,6 +119,8 @@ bool gg__stays_from(const gg_tree *tree, TSNode function, gg_str name, uint32_t 
 gg__meta gg__element(gg__inference *s, TSNode node);
 /* The expression whose value it still is; null where no display tells. */
 TSNode gg__element_value(const gg_rule_input *in, TSNode subscript);
+/* What the local name was bound to just before and still holds as it is written there; null where that is not plain to see. */
+TSNode gg__held_display(const gg_rule_input *in, TSNode name);
 
 /* ---- makers.c: tensors from sizes and from other tensors ---------------------------------------------------------------------- */
 /* What torch.where gives. */

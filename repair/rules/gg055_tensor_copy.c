@@ -1,10 +1,12 @@
 /* GG055 tensor-copy: copy.deepcopy(t) and copy.copy(t) go through pickling, which Dynamo does not follow.
  * Offers: what they do to a tensor: a leaf of its own that requires gradients where the original does, with its own memory or the same; the
- * same for each tensor of a display that is deepcopied where it is written; `l.copy()` for copy.copy of a list, dictionary or set.
+ * same for each tensor of a list or dictionary that is deepcopied where it is written, or by the name that it was bound to just before;
+ * `l.copy()` for copy.copy of a list, dictionary or set.
  * Refuses: unless the argument is a name, an attribute or an element that was a plain tensor without gradients (deepcopy raises for others that
  * are no leaves; a copy of a Parameter is one), is a tensor that is made there of such ones, or is a local name that holds nothing but one
  * display.  A deep copy keeps gaps and overlaps in memory, which clone() closes.
  * Safety: exact.  Page: docs/rules/GG055.md */
+#include "repair/alias.h"
 #include "repair/hindrance.h"
 #include "repair/infer.h"
 #include "repair/strides.h"
@@ -159,6 +161,59 @@ static bool is_display_of_tensors(const gg_rule_input *in, TSNode node) {
     return is_display(node) && read_display(&d, node) && d.held + d.made > 0;
 }
 
+/* ---- displays that a name holds ------------------------------------------------------------------------------------------ */
+
+typedef struct held_items {
+    TSNode whole;
+    uint32_t made, own, others;
+} held_items;
+
+static TSNode item_of(TSNode whole, uint32_t i) {
+    TSNode item = gg__child(whole, i);
+    return gg__strip_parentheses(gg_node_is(whole, "dictionary") ? gg__field(item, "value") : item);
+}
+
+static bool stands_before(const gg_tree *tree, TSNode whole, uint32_t i) {
+    for (uint32_t j = 0; j < i; j++)
+        if (gg_str_equal(gg__text(tree, item_of(whole, j)), gg__text(tree, item_of(whole, i)))) return true;
+    return false;
+}
+
+/* The dictionary or list of tensors that the name holds.  One deepcopy keeps what they have in common: so each was made for its name, which nobody
+ * else has got yet, or where it stands, but for one that comes from elsewhere. */
+static bool read_held(const gg_rule_input *in, TSNode name, held_items *out) {
+    static const char *const sharing[] = {"data", "set_"}; /* `a.data = b` */
+    TSNode whole = gg__held_display(in, name);
+    bool dictionary = gg_node_is(whole, "dictionary");
+    *out = (held_items){.whole = whole};
+    if (!dictionary && !gg_node_is(whole, "list")) return false;
+    for (uint32_t i = 0; i < gg__child_count(whole); i++) {
+        TSNode pair = gg__child(whole, i), item = item_of(whole, i);
+        if (dictionary && !(gg_node_is(pair, "pair") && is_constant(in, gg__field(pair, "key")))) return false;
+        bool path = is_path(in, item, true);
+        if (!path && !is_made_here(in, item))
+            return gg__hinder(in, item, "is not known to be a tensor that is copied as clone() does");
+        bool own =
+            path && gg_node_is(item, "identifier") && gg__owns(in, gg__statement(whole), gg__text(in->tree, item));
+        out->made += !path;
+        out->own += own;
+        out->others += path && !own;
+        if (out->others > 1 || (path && stands_before(in->tree, whole, i)))
+            return gg__hinder(in, item, "may be another of them, or share its memory, which one deep copy keeps");
+    }
+    bool shares = out->own + out->others > 1 && gg__has_word(in->tree, gg__function(name), sharing, GG_COUNT(sharing));
+    return !shares && out->made + out->own + out->others > 0;
+}
+
+static gg_str copy_of_held(const gg_rule_input *in, TSNode name, const held_items *held, gg_arena *arena) {
+    gg_str text = gg__text(in->tree, name);
+    const char *gradients = held->own + held->others ? ".requires_grad_(v.requires_grad)" : "";
+    if (gg_node_is(held->whole, "dictionary"))
+        return gg_arena_printf(arena, "{k: v.detach().clone()%s for k, v in %.*s.items()}", gradients,
+                               GG_STR_ARG(text));
+    return gg_arena_printf(arena, "[v.detach().clone()%s for v in %.*s]", gradients, GG_STR_ARG(text));
+}
+
 /* ---- the rule ------------------------------------------------------------------------------------------------------------------ */
 
 /* A deep copy keeps the gaps that an argument may have in another call. */
@@ -178,6 +233,8 @@ static bool check(const gg_rule_input *in, gg_rule_match *out) {
         return gg__hinder(in, call, "keeps gaps between elements, where there are some, and that shows");
     if (is_held(in, argument, deep)) return true;
     if (!deep) return is_container(in->tree, argument);
+    held_items held;
+    if (gg_node_is(argument, "identifier") && read_held(in, argument, &held)) return true;
     return is_display(argument) ? is_display_of_tensors(in, argument) : is_made_here(in, argument);
 }
 
@@ -191,6 +248,11 @@ static int edit(const gg_rule_input *in, const gg_rule_match *match, gg_arena *a
         gg_edits_add(out, (gg_span){call.start, own.start}, GG_STR_NULL);
         read_display(&d, argument);
         gg_edits_add(out, (gg_span){own.end, call.end}, GG_STR_NULL);
+        return 0;
+    }
+    held_items held;
+    if (deep && gg_node_is(argument, "identifier") && !is_held(in, argument, deep) && read_held(in, argument, &held)) {
+        gg_edits_add(out, call, copy_of_held(in, argument, &held, arena));
         return 0;
     }
     bool copies = deep || is_held(in, argument, deep);
