@@ -16,13 +16,14 @@ static bool carries(const gg_rule_input *in, TSNode node, uint32_t depth);
 /* Operations through which a gradient flows from whatever tensor they are given first. */
 static bool lets_through(gg_str name) {
     static const char *const names[] = {
-        "abs",       "add",     "amax",        "bmm",       "clamp",     "cos",     "cumsum",     "div",
-        "einsum",    "exp",     "expand",      "flatten",   "float",     "gelu",    "leaky_relu", "linear",
-        "log",       "log1p",   "log_softmax", "matmul",    "mean",      "mm",      "mul",        "narrow",
-        "neg",       "permute", "pow",         "relu",      "repeat",    "reshape", "rsqrt",      "sigmoid",
-        "silu",      "sin",     "softmax",     "softplus",  "sqrt",      "square",  "squeeze",    "sub",
-        "sum",       "t",       "tanh",        "transpose", "unsqueeze", "view",    "contiguous", "layer_norm",
-        "normalize", "elu",     "mish",        "std",       "var",       "conv1d",  "conv2d",     "conv3d"};
+        "abs",       "add",     "amax",        "bmm",       "clamp",     "cos",        "cumsum",     "div",
+        "einsum",    "exp",     "expand",      "flatten",   "float",     "gelu",       "leaky_relu", "linear",
+        "log",       "log1p",   "log_softmax", "matmul",    "mean",      "mm",         "mul",        "narrow",
+        "neg",       "permute", "pow",         "relu",      "repeat",    "reshape",    "rsqrt",      "sigmoid",
+        "silu",      "sin",     "softmax",     "softplus",  "sqrt",      "square",     "squeeze",    "sub",
+        "sum",       "t",       "tanh",        "transpose", "unsqueeze", "view",       "contiguous", "layer_norm",
+        "normalize", "elu",     "mish",        "std",       "var",       "group_norm", "batch_norm", "rms_norm",
+        "prelu",     "dropout", "conv1d",      "conv2d",    "conv3d"};
     return gg__is_one_of(name, names, GG_COUNT(names));
 }
 
