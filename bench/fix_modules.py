@@ -303,7 +303,9 @@ def main() -> int:
     parser.add_argument("--max-safety", default="effects")
     parser.add_argument("--log", help="a line of JSON for each class; those that are there are not run again")
     parser.add_argument("--markdown", help="write the tables there")
-    parser.add_argument("--bin", metavar="FOLDER", default=os.environ.get("GRAPHGLUE_BIN") or str(ROOT / "build" / "release" / "bin"))
+    parser.add_argument(
+        "--bin", metavar="FOLDER", default=os.environ.get("GRAPHGLUE_BIN") or str(ROOT / "build" / "release" / "bin")
+    )
     options = parser.parse_args()
     os.environ["OMP_NUM_THREADS"] = "1"
     sys.path.append(options.bin)

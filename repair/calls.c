@@ -171,7 +171,8 @@ static gg__meta normalized(gg__inference *s, gg__meta x, TSNode p, TSNode dim) {
     bool plain = ts_node_is_null(p) || (gg__is_number(power) && power.constant && power.value == 2);
     if (!plain || gg__is_half(x.dtype) || x.rank < 1 || !gg__dim(along, x.rank, &at)) return gg__unknown;
     if (x.layout.len) x.layout = GG_STR("?");
-    bool lowered = x.vague == GG__LOWERED && gg_str_starts_with(x.device, GG_STR("cpu")); /* elsewhere norms are single */
+    bool lowered =
+        x.vague == GG__LOWERED && gg_str_starts_with(x.device, GG_STR("cpu")); /* elsewhere norms are single */
     if (x.vague && !lowered) x.vague = GG__VAGUE;
     return x;
 }

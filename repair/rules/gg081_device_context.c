@@ -290,7 +290,8 @@ static bool is_operation(block *b, TSNode call) {
     gg_str name = gg__text(tree, gg__field(function, "attribute"));
     bool own = is_defined(tree, gg__called_name(tree, call)) &&
                (gg_node_is(function, "identifier") || gg_str_is(gg__text(tree, gg__field(function, "object")), "self"));
-    if ((!own && gg__infer(b->in, call).sort != GG__UNKNOWN) || refers_to_any(tree, function, contexts, GG_COUNT(contexts)))
+    if ((!own && gg__infer(b->in, call).sort != GG__UNKNOWN) ||
+        refers_to_any(tree, function, contexts, GG_COUNT(contexts)))
         return true;
     for (uint32_t i = 0; i < gg__child_count(arguments); i++) /* a function that is called with elements */
         if (gg_str_is(gg__text(tree, gg__field(gg__child(arguments, i), "name")), "key")) return false;
