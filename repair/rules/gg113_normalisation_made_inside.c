@@ -15,18 +15,18 @@ typedef enum kind { LAYER, RMS, GROUP, BATCH, SLOPE } kind;
 
 static const struct {
     const char *name, *function;
-    kind kind;
-    int32_t least, most;       /* dimensions of what it is given; 0: any */
     const char *parameters[4]; /* by their positions; the last that is given is eps, or the slope */
     uint32_t wanted;           /* how many of them have no default */
+    kind kind;
+    int32_t least, most; /* dimensions of what it is given; 0: any */
 } rows[] = {
-    {"LayerNorm", "layer_norm", LAYER, 0, 0, {"normalized_shape", "eps"}, 1},
-    {"RMSNorm", "rms_norm", RMS, 0, 0, {"normalized_shape", "eps"}, 1},
-    {"GroupNorm", "group_norm", GROUP, 0, 0, {"num_groups", "num_channels", "eps"}, 2},
-    {"BatchNorm1d", "batch_norm", BATCH, 2, 3, {"num_features", "eps"}, 1},
-    {"BatchNorm2d", "batch_norm", BATCH, 4, 4, {"num_features", "eps"}, 1},
-    {"BatchNorm3d", "batch_norm", BATCH, 5, 5, {"num_features", "eps"}, 1},
-    {"PReLU", "prelu", SLOPE, 0, 0, {"num_parameters", "init"}, 0},
+    {"LayerNorm", "layer_norm", {"normalized_shape", "eps"}, 1, LAYER, 0, 0},
+    {"RMSNorm", "rms_norm", {"normalized_shape", "eps"}, 1, RMS, 0, 0},
+    {"GroupNorm", "group_norm", {"num_groups", "num_channels", "eps"}, 2, GROUP, 0, 0},
+    {"BatchNorm1d", "batch_norm", {"num_features", "eps"}, 1, BATCH, 2, 3},
+    {"BatchNorm2d", "batch_norm", {"num_features", "eps"}, 1, BATCH, 4, 4},
+    {"BatchNorm3d", "batch_norm", {"num_features", "eps"}, 1, BATCH, 5, 5},
+    {"PReLU", "prelu", {"num_parameters", "init"}, 0, SLOPE, 0, 0},
 };
 
 typedef struct layer {
