@@ -272,16 +272,17 @@ static bool as_tensor(gg__scalar_uses *u, const place *p, gg__scalar s) {
         gg_arena_printf(u->arena, ".to(%.*s, copy=True)", GG_STR_ARG(dtype.len ? dtype : made_of(s, torch, u->arena))));
 }
 
-/* `torch.full_like(x, s)` → `torch.empty_like(x).fill_(s)`: the edits leave the arguments' text where it is. */
-static bool fills(gg__scalar_uses *u, const place *p, gg__scalar s) {
+/* `torch.full_like(x, s)` → `torch.empty_like(x).fill_(s)`, `x.new_full((2,), s)` → `x.new_empty((2,)).fill_(s)`: the edits leave the arguments' text
+ * where it is.  `x`: the tensor that is named. */
+static bool fills(gg__scalar_uses *u, const place *p, gg__scalar s, TSNode x) {
     gg_str torch = gg__module_alias(u->in.tree, p->call, "torch");
     TSNode first = gg__child(p->arguments, 0);
-    bool like = gg_str_is(p->name, "full_like");
+    bool anew = gg_str_is(p->name, "new_full"), like = anew || gg_str_is(p->name, "full_like");
     if (p->count != 2 || p->index != 1 || (p->keyword.len && !gg_str_is(p->keyword, "fill_value"))) return false;
     if (gg_node_is(first, "keyword_argument") || gg__has_comment(u->in.tree, gg_node_span(p->call))) return false;
     gg_str dtype = GG_STR_NULL;
     if (like) {
-        if (!gg__scalar_meets(u, s, gg__infer_loosely(&u->in, first), '=')) return false;
+        if (!gg__scalar_meets(u, s, gg__infer_loosely(&u->in, x), '=')) return false;
     } else {
         /* What does not fit the default dtype raises in Python's place and becomes infinite in the tensor's. */
         bool fits = s.sort == GG__SCALAR_FLOAT ? gg_str_is(u->dtype, "torch.float32") && u->widening == GG__AS_IS
@@ -296,7 +297,9 @@ static bool fills(gg__scalar_uses *u, const place *p, gg__scalar s) {
     if (u->edits == NULL) return true;
     TSNode function = gg__field(p->call, "function");
     gg_edits_add(u->edits, gg_node_span(gg__field(function, "attribute")),
-                 like ? GG_STR("empty_like") : GG_STR("empty"));
+                 anew   ? GG_STR("new_empty")
+                 : like ? GG_STR("empty_like")
+                        : GG_STR("empty"));
     gg_edits_add(u->edits, (gg_span){ts_node_end_byte(first), ts_node_start_byte(p->argument)},
                  gg_arena_printf(u->arena, "%.*s).fill_(", GG_STR_ARG(dtype)));
     return true;
@@ -312,7 +315,9 @@ bool gg__scalar_in_call(gg__scalar_uses *u, TSNode *node, gg__scalar *s, bool *d
     *done = true;
     TSNode first = p.form == TORCH ? gg__child(p.arguments, 0) : gg__field(gg__field(p.call, "function"), "object");
     if (p.form == TORCH && gg_str_is(p.name, "tensor")) return as_tensor(u, &p, *s);
-    if (p.form == TORCH && (gg_str_is(p.name, "full_like") || gg_str_is(p.name, "full"))) return fills(u, &p, *s);
+    if (p.form == TORCH && (gg_str_is(p.name, "full_like") || gg_str_is(p.name, "full")))
+        return fills(u, &p, *s, first);
+    if (p.form == METHOD && gg_str_is(p.name, "new_full")) return fills(u, &p, *s, first);
     if (p.form == TORCH && gg_str_is(p.name, "where") && p.count == 3 && !p.keyword.len && p.index > 0)
         return gg__scalar_meets(u, *s, gg__infer_loosely(&u->in, gg__child(p.arguments, 3 - p.index)), '+');
     if (p.form == TORCH && p.index == 0) return false;
