@@ -143,6 +143,7 @@ static bool is_quiet_module(TSNode value, void *data) {
     if (is_torchs_module(tree, function)) return true;
     for (size_t i = 0; i < GG_COUNT(containers); i++) {
         if (!gg__refers_to(tree, function, containers[i])) continue;
+        if (gg__is_comprehension(arguments)) return are_quiet_elements(q, arguments); /* ModuleList(f(i) for i in …) */
         for (uint32_t k = 0; k < gg__child_count(arguments); k++)
             if (!gg_node_is(gg__child(arguments, k), "comment") && !are_quiet_elements(q, gg__child(arguments, k)))
                 return false;
