@@ -131,7 +131,8 @@ def _capture(request: dict[str, Any], file: str, plans: dict[str, Any] | None, a
                 ahead.dismiss()  # its memory is that of the first entry now
                 ahead = None
             if entry.make is not None:
-                wire.report({"op": "mode", "name": name, "mode": entry.grad})
+                with contextlib.suppress(wire.TooLarge):  # told by the entry, below
+                    wire.report({"op": "mode", "name": name, "mode": entry.grad})
             repeats = repeats and (found["cuda"] is None or found["cuda"]["device"] is not None)
             _report_entry(found)
     return repeats
