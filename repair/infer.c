@@ -89,6 +89,26 @@ static gg__meta number_fact(const gg_fact *fact, gg__sort sort) {
     return out;
 }
 
+gg_fact gg__as_fact(gg_str name, const gg__meta *m) {
+    static const gg_value_kind kinds[] = {[GG__UNKNOWN] = GG_VALUE_OTHER,
+                                          [GG__SCALAR_INT] = GG_VALUE_INT,
+                                          [GG__SCALAR_FLOAT] = GG_VALUE_FLOAT,
+                                          [GG__SCALAR_BOOL] = GG_VALUE_BOOL,
+                                          [GG__TENSOR] = GG_VALUE_TENSOR};
+    return (gg_fact){.name = name,
+                     .kind = kinds[m->sort],
+                     .dtype = m->dtype,
+                     .device = m->device,
+                     .rank = m->rank,
+                     .shape = m->shape,
+                     .vague = (uint8_t)m->vague,
+                     .layout = m->layout.len ? GG_LAYOUT_STRIDED : GG_LAYOUT_CONTIGUOUS,
+                     .has_number = m->seen,
+                     .number = m->value,
+                     .steady = m->steady,
+                     .filled = m->filled};
+}
+
 /* `name` or `self.name`, as the capture has it; `l[0]` where a rule knows what it is. */
 static gg__meta from_fact(const gg_rule_input *in, TSNode node) {
     const gg_break *record = in->site->first;

@@ -19,6 +19,8 @@ typedef struct gg__inference {
 extern const gg__meta gg__unknown;
 
 gg__meta gg__infer_node(gg__inference *s, TSNode node);
+/* What is known, as the fact of a name.  It borrows the shape. */
+gg_fact gg__as_fact(gg_str name, const gg__meta *m);
 gg__meta gg__infer_dividing(const gg_rule_input *in, TSNode node); /* gg__infer where the edit sees to divisors */
 /* … where operations may fail, since the edit leaves them as they are: only what they give is asked.  Sizes may be GG__FITTING. */
 gg__meta gg__infer_loosely(const gg_rule_input *in, TSNode node);

@@ -85,27 +85,12 @@ static TSNode callee_of(const gg_tree *tree, TSNode call, bool *bound) {
 /* ---- what is known in it ------------------------------------------------------------------------------------------------------- */
 
 static bool learn(inlined *f, gg_str name, gg__meta m) {
-    static const gg_value_kind kinds[] = {[GG__UNKNOWN] = GG_VALUE_OTHER,
-                                          [GG__SCALAR_INT] = GG_VALUE_INT,
-                                          [GG__SCALAR_FLOAT] = GG_VALUE_FLOAT,
-                                          [GG__SCALAR_BOOL] = GG_VALUE_BOOL,
-                                          [GG__TENSOR] = GG_VALUE_TENSOR};
     size_t at = 0;
     while (at < f->record.fact_count && !gg_str_equal(f->facts[at].name, name)) at++;
     if (at == MAX_INLINED_FACTS) return false;
     if (at == f->record.fact_count) f->record.fact_count++;
     memcpy(f->shapes[at], m.shape, sizeof(f->shapes[at]));
-    f->facts[at] = (gg_fact){.name = name,
-                             .kind = kinds[m.sort],
-                             .dtype = m.dtype,
-                             .device = m.device,
-                             .rank = m.rank,
-                             .vague = (uint8_t)m.vague,
-                             .layout = m.layout.len ? GG_LAYOUT_STRIDED : GG_LAYOUT_CONTIGUOUS,
-                             .has_number = m.seen,
-                             .number = m.value,
-                             .steady = m.steady,
-                             .filled = m.filled};
+    f->facts[at] = gg__as_fact(name, &m);
     f->facts[at].shape = f->shapes[at];
     f->fresh[at] = m.fresh;
     if (m.sort != GG__TENSOR) return true;

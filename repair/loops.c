@@ -75,9 +75,8 @@ static bool is_bound(const gg_rule_input *in, TSNode node, gg_str counter, doubl
            from.seen && to.seen && (to.value - from.value) / step < GG__MAX_ITERATIONS;
 }
 
-/* The one statement that changes the counter, in each iteration and by a number above zero; nobody reads the counter behind the loop. */
-bool gg__find_counter(const gg_rule_input *in, gg__loop *l, bool (*is_live)(const void *data, gg_str name),
-                      const void *data) {
+/* The one statement that changes the counter, in each iteration and by a number above zero. */
+TSNode gg__find_counter(const gg_rule_input *in, gg__loop *l) {
     TSNode body = gg__field(l->node, "body"), condition = gg__field(l->node, "condition");
     for (uint32_t i = 0; i < gg__child_count(body); i++) {
         TSNode counting = gg__child(gg__child(body, i), 0), left = gg__field(counting, "left");
@@ -90,9 +89,9 @@ bool gg__find_counter(const gg_rule_input *in, gg__loop *l, bool (*is_live)(cons
             !is_bound(in, condition, name, step.value))
             continue;
         l->counting = gg__child(body, i);
-        return !is_live(data, name);
+        return left;
     }
-    return false;
+    return (TSNode){0};
 }
 
 bool gg__is_short(const gg_rule_input *in, TSNode iterable) {

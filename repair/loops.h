@@ -19,8 +19,7 @@ typedef struct gg__loop {
 bool gg__find_loop(const gg_rule_input *in, gg__loop *out);
 /* Is the range of a `for` one of at most GG__MAX_ITERATIONS known steps? */
 bool gg__is_short(const gg_rule_input *in, TSNode iterable);
-/* Says a number that the while loop counts, and that nobody reads behind it, how many iterations there are at most?  `is_live` says who reads. */
-bool gg__find_counter(const gg_rule_input *in, gg__loop *l, bool (*is_live)(const void *data, gg_str name),
-                      const void *data);
+/* The name of a number that the while loop counts, by which it is known how many iterations there are at most; null when there is none. */
+TSNode gg__find_counter(const gg_rule_input *in, gg__loop *l);
 
 #endif

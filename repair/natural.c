@@ -40,11 +40,9 @@ static bool call_is_natural(const gg_rule_input *in, TSNode node) {
 static bool operation_is_natural(const gg_rule_input *in, TSNode node) {
     TSNode left = gg__field(node, "left"), right = gg__field(node, "right");
     gg_str op = gg__text(in->tree, gg__field(node, "operator"));
-    double value = 0;
     if (gg_str_is(op, "**")) return gg_str_is(gg__text(in->tree, right), "2");
     if (gg_str_is(op, "/") && gg__is_number(gg__infer(in, right))) /* by zero it raises */
         return gg__is_natural(in, left) && gg__is_natural(in, right);
-    if (gg_str_is(op, "/")) return gg__is_natural(in, left) && gg__literal_value(in->tree, right, &value) && value > 0;
     if (gg_str_is(op, "*") && gg_str_equal(gg__text(in->tree, left), gg__text(in->tree, right))) return true;
     return (gg_str_is(op, "+") || gg_str_is(op, "*")) && gg__is_natural(in, left) && gg__is_natural(in, right);
 }

@@ -63,26 +63,6 @@ static gg__binding *find(gg__arm *arm, gg_str name) {
     return NULL;
 }
 
-static gg_fact as_fact(const gg__binding *b) {
-    static const gg_value_kind kinds[] = {[GG__UNKNOWN] = GG_VALUE_OTHER,
-                                          [GG__SCALAR_INT] = GG_VALUE_INT,
-                                          [GG__SCALAR_FLOAT] = GG_VALUE_FLOAT,
-                                          [GG__SCALAR_BOOL] = GG_VALUE_BOOL,
-                                          [GG__TENSOR] = GG_VALUE_TENSOR};
-    const gg__meta *m = &b->meta;
-    gg_fact fact = {.name = b->name, .kind = kinds[m->sort], .dtype = m->dtype};
-    fact.vague = (uint8_t)m->vague;
-    fact.device = m->device;
-    fact.rank = m->rank;
-    fact.shape = m->shape;
-    fact.layout = m->layout.len ? GG_LAYOUT_STRIDED : GG_LAYOUT_CONTIGUOUS;
-    fact.has_number = m->seen;
-    fact.number = m->value;
-    fact.steady = m->steady;
-    fact.filled = m->filled;
-    return fact;
-}
-
 gg__meta gg__infer_in(const gg__select *s, const gg__arm *arm, TSNode node) {
     const gg_break *record = s->in->site->first;
     gg__meta (*infer)(const gg_rule_input *, TSNode) = s->in_place         ? gg__infer_in_place
@@ -94,7 +74,8 @@ gg__meta gg__infer_in(const gg__select *s, const gg__arm *arm, TSNode node) {
     if (arm == NULL || arm->count == 0) return infer(s->in, node);
     gg_fact facts[GG__MAX_KNOWN];
     size_t count = 0;
-    for (size_t i = arm->count; i-- > 0;) facts[count++] = as_fact(&arm->items[i]); /* found first */
+    for (size_t i = arm->count; i-- > 0;)
+        facts[count++] = gg__as_fact(arm->items[i].name, &arm->items[i].meta); /* found first */
     for (size_t i = 0; record && i < record->fact_count; i++) {
         if (count == GG__MAX_KNOWN) return (gg__meta){.sort = GG__UNKNOWN};
         facts[count++] = record->facts[i];

@@ -159,10 +159,6 @@ static const assigned *first_carried(const loop *l) {
     return NULL;
 }
 
-static bool is_live(const void *data, gg_str name) {
-    return gg__is_live(data, name);
-}
-
 /* Numbers alone decide how many iterations there are at most. */
 static bool is_bounded(loop *l) {
     const gg_rule_input *in = l->s.in;
@@ -172,12 +168,12 @@ static bool is_bounded(loop *l) {
                    ? gg_node_is(target, "identifier") && !gg__is_live(&l->s, gg__text(in->tree, target)) &&
                          add_number(l, target)
                    : gg__hinder(in, range, "is no range of at most %d known steps", GG__MAX_ITERATIONS);
-    TSNode condition = gg__field(l->form.node, "condition");
-    if (!gg__find_counter(in, &l->form, is_live, &l->s))
+    TSNode condition = gg__field(l->form.node, "condition"), counter = gg__find_counter(in, &l->form);
+    if (ts_node_is_null(counter) || gg__is_live(&l->s, gg__text(in->tree, counter)))
         return gg__hinder(in, condition,
                           "does not say by a number that is counted how many iterations there are at most");
     bool numbers = l->form.counts || gg__infer(in, condition).sort == GG__SCALAR_BOOL;
-    return numbers && is_plain(in, condition) && add_number(l, gg__field(gg__child(l->form.counting, 0), "left"));
+    return numbers && is_plain(in, condition) && add_number(l, counter);
 }
 
 static bool look_at_while(loop *l) {

@@ -11,8 +11,7 @@ typedef struct born {
 
 static bool makes(const gg_tree *tree, TSNode node, uint32_t depth);
 
-static bool is_number(const gg_tree *tree, TSNode node) {
-    (void)tree;
+static bool is_number(TSNode node) {
     return gg_node_is(node, "integer") || gg_node_is(node, "float");
 }
 
@@ -40,8 +39,7 @@ static bool call_makes(const gg_tree *tree, TSNode call, uint32_t depth) {
     if (!gg_node_is(function, "attribute")) return false;
     if (gg__is_one_of(name, methods, GG_COUNT(methods))) return true;
     bool plain = gg__is_one_of(name, moved, GG_COUNT(moved)), scales = gg__is_one_of(name, scaled, GG_COUNT(scaled));
-    for (uint32_t i = 0; scales && i < gg__child_count(arguments); i++)
-        scales = is_number(tree, gg__child(arguments, i));
+    for (uint32_t i = 0; scales && i < gg__child_count(arguments); i++) scales = is_number(gg__child(arguments, i));
     return (plain || scales) && makes(tree, gg__field(function, "object"), depth + 1);
 }
 
@@ -54,8 +52,8 @@ static bool makes(const gg_tree *tree, TSNode node, uint32_t depth) {
                makes(tree, gg__field(node, "argument"), depth + 1);
     TSNode left = gg__field(node, "left"), right = gg__field(node, "right");
     if (!gg_node_is(node, "binary_operator")) return false;
-    if (is_number(tree, left)) return makes(tree, right, depth + 1);
-    return makes(tree, left, depth + 1) && (is_number(tree, right) || makes(tree, right, depth + 1));
+    if (is_number(left)) return makes(tree, right, depth + 1);
+    return makes(tree, left, depth + 1) && (is_number(right) || makes(tree, right, depth + 1));
 }
 
 static bool reads(const gg_tree *tree, TSNode call, born *out) {
