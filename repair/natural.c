@@ -41,17 +41,33 @@ static bool operation_is_natural(const gg_rule_input *in, TSNode node) {
     TSNode left = gg__field(node, "left"), right = gg__field(node, "right");
     gg_str op = gg__text(in->tree, gg__field(node, "operator"));
     if (gg_str_is(op, "**")) return gg_str_is(gg__text(in->tree, right), "2");
-    if (gg_str_is(op, "/") && gg__is_number(gg__infer(in, right))) /* by zero it raises */
+    if (gg_str_is(op, "/") && gg__is_number(gg__infer_loosely(in, right))) /* by zero it raises */
         return gg__is_natural(in, left) && gg__is_natural(in, right);
     if (gg_str_is(op, "*") && gg_str_equal(gg__text(in->tree, left), gg__text(in->tree, right))) return true;
     return (gg_str_is(op, "+") || gg_str_is(op, "*")) && gg__is_natural(in, left) && gg__is_natural(in, right);
+}
+
+/* `1.0 / x.shape[0]`, which is unknown, since it may raise. */
+static bool is_quotient_of_numbers(const gg_rule_input *in, TSNode node) {
+    return gg_node_is(node, "binary_operator") && gg_str_is(gg__text(in->tree, gg__field(node, "operator")), "/") &&
+           gg__is_number(gg__infer_loosely(in, gg__field(node, "left"))) &&
+           gg__is_number(gg__infer_loosely(in, gg__field(node, "right")));
+}
+
+/* `torch.full((n,), 1 / n)`, of which the same is true. */
+static bool is_filled(const gg_rule_input *in, TSNode node) {
+    TSNode function = gg__field(node, "function");
+    return gg_node_is(node, "call") && gg_str_is(gg__text(in->tree, gg__field(function, "attribute")), "full") &&
+           gg_str_equal(gg__text(in->tree, gg__field(function, "object")), gg__module_alias(in->tree, node, "torch"));
 }
 
 bool gg__is_natural(const gg_rule_input *in, TSNode node) {
     double value = 0;
     node = gg__strip_parentheses(node);
     if (gg__literal_value(in->tree, node, &value)) return value >= 0;
-    gg__meta m = gg__infer(in, node);
+    if (is_quotient_of_numbers(in, node)) return operation_is_natural(in, node);
+    if (is_filled(in, node)) return call_is_natural(in, node);
+    gg__meta m = gg__infer_loosely(in, node); /* where it fails, there is no number */
     if (m.sort == GG__UNKNOWN) return false; /* what is not known may be anything by that name */
     if (gg__is_number(m) && m.natural) return true;
     if (m.sort == GG__TENSOR && (gg_str_is(m.dtype, "torch.bool") || gg_str_is(m.dtype, "torch.uint8"))) return true;

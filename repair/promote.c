@@ -219,7 +219,7 @@ gg__meta gg__lowered(gg__meta x) {
 gg__meta gg__matmul(gg__meta a, gg__meta b) {
     if (a.sort != GG__TENSOR || b.sort != GG__TENSOR || a.rank == 0 || b.rank == 0) return gg__unknown;
     if (!gg_str_equal(a.dtype, b.dtype) || dtype_of(a.dtype) <= BOOL) return gg__unknown;
-    if (a.vague > GG__LOWERED || b.vague > GG__LOWERED) return gg__unknown;
+    bool vague = a.vague > GG__LOWERED && b.vague > GG__LOWERED; /* else the one has the other's, or it fails */
     if (a.device.len && b.device.len && !gg_str_equal(a.device, b.device)) return gg__unknown;
     int64_t inner = a.shape[a.rank - 1], other = b.shape[b.rank > 1 ? b.rank - 2 : 0];
     if (inner < 0 || inner != other) return gg__unknown;
@@ -238,7 +238,9 @@ gg__meta gg__matmul(gg__meta a, gg__meta b) {
     out = gg__with_sizes(out, &sizes);
     bool folded = b.rank > 2 && a.rank < b.rank; /* computed transposed */
     out.layout = folded ? GG_STR("?") : GG_STR("");
-    return gg__lowered(out);
+    out = gg__lowered(out);
+    if (vague) out.vague = GG__VAGUE;
+    return out;
 }
 
 gg_str gg__dtype_named(gg__inference *s, TSNode node, gg__vagueness *vague) {

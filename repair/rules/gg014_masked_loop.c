@@ -18,7 +18,7 @@ typedef struct assigned {
     gg_str name;
     bool carried; /* from one iteration to the next, or out of the loop */
     bool ends;    /* in the branch that ends the loop */
-    bool lowered; /* by autocast, which the name's value before the loop is not */
+    bool lowered; /* by autocast, or made of another dtype by default, which the name's value before the loop is not */
 } assigned;
 
 typedef struct loop {
@@ -40,11 +40,25 @@ static bool is_plain(const gg_rule_input *in, TSNode node) {
     return sort == GG__SCALAR_BOOL || sort == GG__SCALAR_INT || sort == GG__TENSOR || gg__covers(node, in->span);
 }
 
-/* Does a value that the name may have before the loop have all that the fact says, but for what autocast makes of it? */
-static bool is_alike(gg__meta before, gg__meta fact, bool *lowered) {
-    *lowered = before.vague != fact.vague;
-    if (before.vague == GG__CERTAIN) before.vague = fact.vague;
-    return gg__same_tensor(before, fact);
+/* Of the same kind where the capture was made, whatever autocast or another default dtype makes of either: verification asks under these. */
+static bool is_same_here(gg__meta a, gg__meta b) {
+    a.vague = b.vague = GG__CERTAIN;
+    return gg__same_tensor(a, b);
+}
+
+/* `u + …`: its dtype is at least that of u. */
+static bool adds_to(const gg_tree *tree, TSNode value, gg_str name) {
+    value = gg__strip_parentheses(value);
+    gg_str op = gg__text(tree, gg__field(value, "operator"));
+    if (!gg_node_is(value, "binary_operator") || !(gg_str_is(op, "+") || gg_str_is(op, "-") || gg_str_is(op, "*")))
+        return gg_node_is(value, "identifier") && gg_str_equal(gg__text(tree, value), name);
+    return adds_to(tree, gg__field(value, "left"), name) || adds_to(tree, gg__field(value, "right"), name);
+}
+
+/* Does a value that the name may have before the loop have all that the fact says, but for what autocast or another default dtype makes of it? */
+static bool is_alike(const loop *l, TSNode value, gg_str name, gg__meta before, gg__meta fact, bool *lowered) {
+    *lowered = (before.vague != fact.vague || fact.vague == GG__VAGUE) && !adds_to(l->s.in->tree, value, name);
+    return is_same_here(before, fact);
 }
 
 /* `return v`: whatever the name held before, it holds v behind an end by this one. */
@@ -63,8 +77,10 @@ static bool begins_alike(const loop *l, TSNode value, gg_str name, gg__meta fact
         TSNode assignment = gg__assignment(at);
         if (!gg__binds(in->tree, at, name)) continue;
         bool replaced = gets_returned(l, name) && gg_node_is(value, "identifier");
-        return !ts_node_is_null(assignment) && is_alike(gg__infer(in, gg__field(assignment, "right")), fact, lowered) &&
-               !(behind && *lowered && !replaced);
+        bool kept = behind && !replaced && gg__is_live(&l->s, name);
+        return !ts_node_is_null(assignment) &&
+               is_alike(l, value, name, gg__infer_loosely(in, gg__field(assignment, "right")), fact, lowered) &&
+               !(kept && *lowered);
     }
     *lowered = fact.vague != GG__CERTAIN;
     return gg__reads(in->tree, value, name) && !(behind && *lowered); /* and gives the like of what it gets */
@@ -77,7 +93,7 @@ static bool add(loop *l, TSNode left, TSNode value, bool ends) {
     gg__meta fact = gg__infer_in(&l->s, &l->varying, left), m = gg__infer_in(&l->s, &l->varying, value);
     bool carried = gg__bound_before(in->tree, l->form.node, name);
     if (l->count == MAX_ASSIGNMENTS || m.sort != fact.sort || m.sort == GG__UNKNOWN) return false;
-    if (m.sort == GG__TENSOR && (!gg__same_tensor(m, fact) || !gg__selectable(&l->s, m))) return false;
+    if (m.sort == GG__TENSOR && (!is_same_here(m, fact) || !gg__selectable(&l->s, m))) return false;
     if (carried ? m.sort != GG__TENSOR : ends || gg__is_live(&l->s, name)) return false;
     if (carried && !m.fresh && gg__alias_shows(in, l->form.node, value, name)) return false;
     if (carried && !gg__reads(in->tree, value, name) && gg__sizes_may_differ(in, l->form.node, m)) return false;
@@ -112,8 +128,7 @@ static bool add_number(loop *l, TSNode name) {
 static bool add_tensor(loop *l, TSNode name, TSNode value) {
     gg__meta fact = gg__infer_in(&l->s, &l->varying, name), m = gg__infer_in(&l->s, &l->varying, value);
     gg_str text = gg__text(l->s.in->tree, name);
-    bool lowered =
-        fact.sort == GG__TENSOR && fact.vague == GG__CERTAIN && (m.vague == GG__LOWERED || m.vague == GG__WIDENED);
+    bool lowered = fact.sort == GG__TENSOR && fact.vague == GG__CERTAIN && m.vague != GG__CERTAIN;
     bool unseen = fact.sort == GG__UNKNOWN && !gg__bound_before(l->s.in->tree, l->form.node, text);
     if (m.sort != GG__TENSOR || (!lowered && !unseen)) return true;
     if (lowered) fact.vague = m.vague;

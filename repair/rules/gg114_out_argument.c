@@ -16,7 +16,7 @@ typedef struct writing {
 
 /* ---- what it gives ------------------------------------------------------------------------------------------------------- */
 
-/* All tensors that it is given are of that dtype, and so is what these functions give. */
+/* All tensors that it is given are of that dtype. */
 static bool is_of(const gg_rule_input *in, TSNode node, gg_str dtype, bool *tensor) {
     static const char *const plain[] = {"integer", "float", "true", "false", "none", "tuple", "unary_operator"};
     bool display = gg_node_is(node, "list") || gg_node_is(node, "tuple"), all = display;
@@ -30,11 +30,10 @@ static bool is_of(const gg_rule_input *in, TSNode node, gg_str dtype, bool *tens
     return gg_str_equal(m.dtype, dtype) && gg__is_floating(dtype) && (!m.vague || m.vague == GG__DEFAULT);
 }
 
+/* These functions give what they are given, under autocast too, which leaves alone what is written with out=. */
 static bool gives(const gg_rule_input *in, const writing *w, gg_str dtype) {
-    static const char *const names[] = {"matmul",  "mm",      "bmm",     "mv",     "add",  "sub",   "mul",  "div",
-                                        "maximum", "minimum", "exp",     "log",    "sin",  "cos",   "tanh", "sqrt",
-                                        "abs",     "neg",     "sigmoid", "square", "cat",  "stack", "sum",  "mean",
-                                        "cumsum",  "addmm",   "baddbmm", "clamp",  "rsqrt"};
+    static const char *const names[] = {"add", "sub",  "mul", "div", "maximum", "minimum", "sin", "cos",  "tanh",
+                                        "abs", "sqrt", "neg", "cat", "stack",   "sigmoid", "mean", "clamp"};
     static const char *const others[] = {"dim", "keepdim", "alpha", "beta", "min", "max"};
     TSNode arguments = gg__field(w->call, "arguments");
     bool tensor = false;
@@ -105,12 +104,10 @@ static bool is_made_for_it(const gg_rule_input *in, writing *w) {
     bool again = gg_node_is(parent, "assignment") && gg_str_equal(gg__text(tree, gg__field(parent, "left")), w->name);
     if (!w->named && !again && w->uses)
         return gg__hinder(in, w->call, "has two names: that of its value, and that of what `out=` names");
-    if (!ts_node_is_null(gg__class_around(w->call)) && !is_of_an_operand(in, w, value))
-        return gg__hinder(in, value, "has its own dtype, whatever the module's is: say `dtype=` of an operand");
+    if (!is_of_an_operand(in, w, value))
+        return gg__hinder(in, value, "has its own dtype, whatever is written to it: say `dtype=` of an operand");
     const gg_fact *fact = gg__fact_of(in, w->name);
-    gg_str dtype = fact ? fact->dtype : GG_STR_NULL;
-    if (!fact && gg__child_count(gg__field(value, "arguments")) == 1) dtype = GG_STR("torch.float32");
-    return dtype.len && !gg__is_watched(tree, w->statement) && gives(in, w, dtype);
+    return fact && fact->dtype.len && !gg__is_watched(tree, w->statement) && gives(in, w, fact->dtype);
 }
 
 static bool find(const gg_rule_input *in, writing *w) {

@@ -4,6 +4,7 @@ Forms, the first that is found: ``graphglue_inputs()``; ``TESTCASES``; ``Model``
 """
 
 import ast
+import contextlib
 import importlib.util
 import inspect
 import os
@@ -42,13 +43,15 @@ class ImportFailure(Exception):
 
 @dataclass
 class Call:
-    """A callable built freshly with its arguments, in the mode it is to run in.  `notes`: what a person must know of them."""
+    """A callable built freshly with its arguments, in the mode it is to run in.  `notes`: what a person must know of them.  `under`: a context to call
+    it in."""
 
     fn: Callable[..., Any]
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     grad: bool
     notes: list[str] = field(default_factory=list)
+    under: Callable[[], contextlib.AbstractContextManager[Any]] = contextlib.nullcontext
 
 
 @dataclass

@@ -347,7 +347,7 @@ def _observe(call: Call, plan: str, seed: int, compiled: Compiled | None, limit:
     with _Effects() as effects, modes.grad_mode(call), warnings.catch_warnings():
         warnings.simplefilter("always")
         try:
-            with _cpu_limit(limit):
+            with _cpu_limit(limit), call.under():
                 result = compiled.call(call) if compiled is not None else call.fn(*call.args, **call.kwargs)
                 run.output = snapshot.take(result, seen)
         except Timeout:

@@ -4,6 +4,7 @@ A rule's edit has to be right for every argument of the kinds that the function 
 the arguments of a call that was built anew; `of` says which steps fit a call, the most telling first.
 """
 
+import contextlib
 import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -11,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.utils import _pytree
+
+from graphglue_worker import left_behind
 
 if TYPE_CHECKING:
     from graphglue_worker.inputs import Call
@@ -142,20 +145,57 @@ _ONE_MORE, _NEGATED = _integers(lambda x: x + 1, True), _integers(torch.neg, Fal
 
 
 def _all_single(call: "Call") -> bool:
-    """Is it a call of a module, and are all floating tensors there in float32?"""
+    """Is each floating tensor there in float32, and is there one?"""
     found = module(call.fn)
-    if found is None:
-        return False
-    tensors = (*_tensors(call), *found.parameters(), *found.buffers())
-    return all(x.dtype == torch.float32 and x.layout == torch.strided for x in tensors if not _is_integer(x))
+    state = () if found is None else (*found.parameters(), *found.buffers())
+    floating = [x for x in (*_tensors(call), *state) if not _is_integer(x)]
+    return bool(floating) and all(x.dtype == torch.float32 and x.layout == torch.strided for x in floating)
 
 
-def _narrow(call: "Call") -> bool:
-    _map(call, lambda x: x.detach().to(torch.bfloat16) if x.is_floating_point() else x)
-    found = module(call.fn)
-    assert found is not None
-    found.to(torch.bfloat16)
+def _in_dtype(dtype: torch.dtype) -> Step:
+    def step(call: "Call") -> bool:
+        _map(call, lambda x: x.detach().to(dtype) if x.is_floating_point() else x)
+        found = module(call.fn)
+        if found is not None:
+            found.to(dtype)
+        return True
+
+    return step
+
+
+@contextlib.contextmanager
+def _double_by_default() -> Iterator[None]:
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(before)
+
+
+def _autocast(call: "Call") -> bool:
+    kinds = {x.device.type for x in _tensors(call)}
+    kind = kinds.pop() if kinds else "cpu"
+    call.under = lambda: torch.autocast(kind, dtype=torch.bfloat16)
+    return not kinds
+
+
+def _by_default(call: "Call") -> bool:
+    call.under = _double_by_default
     return True
+
+
+def _dtypes(call: "Call") -> Iterator[tuple[str, Step]]:
+    """Of a call whose floating tensors are float32: the dtypes that models are trained in, and others that the function may meet."""
+    if not _all_single(call):
+        return
+    yield "autocast to bfloat16", _autocast
+    yield "float64 for torch's default dtype", _by_default
+    own = module(call.fn) is not None
+    if own or not left_behind.global_modules():  # which would stay as they are
+        yield "float64", _in_dtype(torch.float64)
+    if own:
+        yield "bfloat16, the module too", _in_dtype(torch.bfloat16)
 
 
 # ---- numbers of Python's ------------------------------------------------------------------------------------------------
@@ -296,8 +336,8 @@ def of(call: "Call") -> Iterator[Variation]:
         yield from (_joined(("integers that are one more", _ONE_MORE)), _joined(("negated integers", _NEGATED)))
     for ground in grounds[2:]:
         yield _joined(others, ground)
-    if _all_single(call):  # and so they are all in another dtype that models are trained in
-        yield from (_joined(("bfloat16, the module too", _narrow), ground) for ground in grounds[:2])
+    for changed in _dtypes(call):
+        yield from (_joined(changed, ground) for ground in grounds[:2])
     for changed in _parts_resized(call):
         yield from (_joined(changed, ground) for ground in grounds)
     for changed in _FEWER:  # where the given values need what is not there any more, others may not
