@@ -223,6 +223,11 @@ static gg__meta infer(gg__inference *s, TSNode node) {
         bool power = s->loose && gg_str_is(op, "**") && b.sort == GG__SCALAR_INT && b.constant && b.value >= 0;
         if (power && a.sort == GG__SCALAR_FLOAT && out.sort == GG__UNKNOWN) /* it may be too large */
             return gg__any_number(a.sort);
+        if (s->loose && gg_str_is(op, "/") && out.sort == GG__UNKNOWN && gg__is_number(a) && gg__is_number(b)) {
+            out = gg__any_number(GG__SCALAR_FLOAT);
+            out.natural = a.natural && b.natural;
+            return out;
+        }
         bool guarded = (gg_str_is(op, "/") && b.sort == GG__TENSOR) || (gg_str_is(op, "**") && gg__has_root(a, b));
         if (s->divides_safely && guarded && out.sort == GG__TENSOR) out.smooth = a.smooth && b.smooth;
         bool quotient = gg_str_is(op, "/") && out.sort == GG__TENSOR && b.sort == GG__TENSOR;

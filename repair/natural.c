@@ -47,26 +47,10 @@ static bool operation_is_natural(const gg_rule_input *in, TSNode node) {
     return (gg_str_is(op, "+") || gg_str_is(op, "*")) && gg__is_natural(in, left) && gg__is_natural(in, right);
 }
 
-/* `1.0 / x.shape[0]`, which is unknown, since it may raise. */
-static bool is_quotient_of_numbers(const gg_rule_input *in, TSNode node) {
-    return gg_node_is(node, "binary_operator") && gg_str_is(gg__text(in->tree, gg__field(node, "operator")), "/") &&
-           gg__is_number(gg__infer_loosely(in, gg__field(node, "left"))) &&
-           gg__is_number(gg__infer_loosely(in, gg__field(node, "right")));
-}
-
-/* `torch.full((n,), 1 / n)`, of which the same is true. */
-static bool is_filled(const gg_rule_input *in, TSNode node) {
-    TSNode function = gg__field(node, "function");
-    return gg_node_is(node, "call") && gg_str_is(gg__text(in->tree, gg__field(function, "attribute")), "full") &&
-           gg_str_equal(gg__text(in->tree, gg__field(function, "object")), gg__module_alias(in->tree, node, "torch"));
-}
-
 bool gg__is_natural(const gg_rule_input *in, TSNode node) {
     double value = 0;
     node = gg__strip_parentheses(node);
     if (gg__literal_value(in->tree, node, &value)) return value >= 0;
-    if (is_quotient_of_numbers(in, node)) return operation_is_natural(in, node);
-    if (is_filled(in, node)) return call_is_natural(in, node);
     gg__meta m = gg__infer_loosely(in, node); /* where it fails, there is no number */
     if (m.sort == GG__UNKNOWN) return false; /* what is not known may be anything by that name */
     if (gg__is_number(m) && m.natural) return true;

@@ -228,11 +228,13 @@ TSNode gg__undisturbed_value(const gg_rule_input *in, TSNode node) {
     if (b.after.start > b.after.end || ts_node_end_byte(block) < ts_node_end_byte(node) ||
         !ts_node_eq(gg__function(b.value), function))
         return none;
-    for (TSNode at = gg__parent(node); !ts_node_is_null(at) && !ts_node_eq(at, block); at = gg__parent(at))
-        if (gg_node_is(at, "for_statement") || gg_node_is(at, "while_statement") || gg_node_is(at, "lambda"))
-            return none; /* what stands behind it may have run before */
+    for (TSNode at = gg__parent(node); !ts_node_is_null(at) && !ts_node_eq(at, block); at = gg__parent(at)) {
+        if (gg_node_is(at, "lambda")) return none;
+        if (gg_node_is(at, "for_statement") || gg_node_is(at, "while_statement"))
+            b.after.end = ts_node_end_byte(at); /* what stands behind it may have run before */
+    }
     gg__visit(function, find_disturbance, &b);
-    gg__meta value = gg__infer(in, b.value), now = gg__infer(in, node);
+    gg__meta value = gg__infer_loosely(in, b.value), now = gg__infer(in, node);
     bool same = value.fresh && value.sort == now.sort && gg_str_equal(value.dtype, now.dtype);
     return same && !b.disturbed ? b.value : none;
 }

@@ -6,6 +6,7 @@
  *
  * DESIGN  The facts are those of the first iteration.  They hold in each one, since every tensor gets from its assignment what the fact says of it,
  * or of what autocast makes of it, and numbers that change, the loop's own among them, count as any number. */
+#include "repair/alias.h"
 #include "repair/hindrance.h"
 #include "repair/infer.h"
 #include "repair/loops.h"
@@ -74,12 +75,12 @@ static bool begins_alike(const loop *l, TSNode value, gg_str name, gg__meta fact
     if (behind && fact.vague == GG__CERTAIN) return true;
     for (TSNode at = ts_node_prev_named_sibling(l->form.node); !ts_node_is_null(at);
          at = ts_node_prev_named_sibling(at)) {
-        TSNode assignment = gg__assignment(at);
         if (!gg__binds(in->tree, at, name)) continue;
+        TSNode before = gg__value_among(in->tree, l->form.node, name);
         bool replaced = gets_returned(l, name) && gg_node_is(value, "identifier");
         bool kept = behind && !replaced && gg__is_live(&l->s, name);
-        return !ts_node_is_null(assignment) &&
-               is_alike(l, value, name, gg__infer_loosely(in, gg__field(assignment, "right")), fact, lowered) &&
+        return !ts_node_is_null(before) && gg__covers(at, gg_node_span(before)) &&
+               is_alike(l, value, name, gg__infer_loosely(in, before), fact, lowered) &&
                !(kept && *lowered);
     }
     *lowered = fact.vague != GG__CERTAIN;
