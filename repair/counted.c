@@ -143,6 +143,78 @@ static TSNode made_like(const gg_tree *tree, TSNode name) {
     return stays ? first : name;
 }
 
+/* Is it evaluated each time before the loop, in the loop's function? */
+static bool comes_before(TSNode value, TSNode loop) {
+    TSNode block = gg__parent(gg__statement(value));
+    return !ts_node_is_null(value) && ts_node_eq(gg__function(value), gg__function(loop)) &&
+           ts_node_end_byte(value) <= ts_node_start_byte(loop) && ts_node_end_byte(block) >= ts_node_end_byte(loop);
+}
+
+/* `B, T, C = x.shape`: what the name is one of, and where in it; else null. */
+static TSNode unpacked(const gg_tree *tree, TSNode name, int32_t *at) {
+    TSNode binding = gg__only_binding(tree, name), pattern = gg__parent(binding), none = {0};
+    TSNode value = gg__field(gg__parent(pattern), "right"), function = gg__field(value, "function");
+    *at = -1;
+    if (!gg_node_is(pattern, "pattern_list") || !gg_node_is(gg__parent(pattern), "assignment")) return none;
+    for (uint32_t i = 0; i < gg__child_count(pattern); i++) {
+        if (!gg_node_is(gg__child(pattern, i), "identifier")) return none;
+        if (ts_node_eq(gg__child(pattern, i), binding)) *at = (int32_t)i;
+    }
+    bool size = gg_node_is(value, "call") && gg__child_count(gg__field(value, "arguments")) == 0 &&
+                gg_str_is(gg__text(tree, gg__field(function, "attribute")), "size");
+    bool shape = gg_node_is(value, "attribute") && gg_str_is(gg__text(tree, gg__field(value, "attribute")), "shape");
+    TSNode of = gg__field(size ? function : value, "object");
+    return (size || shape) && gg_node_is(of, "identifier") ? of : none;
+}
+
+/* `torch.zeros(2, n)`, `x.new_full((2, n), 0)`: what was given for the dimension; else null. */
+static TSNode size_given(const gg_tree *tree, TSNode call, int32_t dim) {
+    static const char *const makers[] = {"new_zeros", "new_ones", "new_empty", "new_full", "full"};
+    TSNode sizes = gg__field(call, "arguments"), first = gg__child(sizes, 0), none = {0};
+    gg_str name = gg__text(tree, gg__field(gg__field(call, "function"), "attribute"));
+    bool like = false, known = gg__makes_anew(tree, call, &like) && !like;
+    for (size_t i = 0; gg_node_is(call, "call") && i < GG_COUNT(makers); i++) known |= gg_str_is(name, makers[i]);
+    if (!known || !gg_node_is(sizes, "argument_list")) return none;
+    if (gg_node_is(first, "tuple") || gg_node_is(first, "list"))
+        sizes = first;
+    else if (gg_str_ends_with(name, GG_STR("full")))
+        return none;
+    TSNode found = (uint32_t)dim < gg__child_count(sizes) ? gg__child(sizes, (uint32_t)dim) : none;
+    for (int32_t i = 0; i <= dim && !ts_node_is_null(found); i++)
+        if (!gg__is_positional(gg__child(sizes, (uint32_t)i))) return none;
+    return found;
+}
+
+/* `out = torch.zeros(B, n)` in front of `for i in range(n)`: is the size what the tensor was made with? */
+static bool is_made_with(const gg_tree *tree, TSNode size, TSNode x, int32_t dim, TSNode loop) {
+    TSNode made = gg__only_value(tree, x), given = size_given(tree, made, dim), object = gg__field(size, "object");
+    if (!comes_before(made, loop) || !gg_str_equal(gg__text(tree, given), gg__text(tree, size))) return false;
+    if (gg_node_is(size, "identifier"))
+        return ts_node_start_byte(gg__only_binding(tree, size)) < ts_node_start_byte(made) &&
+               !ts_node_is_null(gg__only_binding(tree, size));
+    if (gg_node_is(size, "attribute"))
+        return gg_str_is(gg__text(tree, object), "self") &&
+               gg__is_set_once(tree, gg__text(tree, gg__field(size, "attribute")));
+    return gg_node_is(size, "integer");
+}
+
+/* What the size is one of, or is made with: where that is evaluated; null where it is not that dimension of x. */
+static TSNode size_of(const gg_tree *tree, TSNode size, TSNode x, int32_t dim, TSNode loop) {
+    TSNode like = made_like(tree, x), none = {0};
+    if (is_made_with(tree, size, x, dim, loop)) return gg__only_value(tree, x);
+    if (gg_node_is(size, "identifier")) { /* `n = x.shape[0]` */
+        int32_t at;
+        TSNode of = unpacked(tree, size, &at);
+        bool own = gg_str_equal(gg__text(tree, of), gg__text(tree, x)) ||
+                   gg_str_equal(gg__text(tree, of), gg__text(tree, like));
+        if (!ts_node_is_null(of) && at == dim && own) return comes_before(of, loop) ? of : none;
+        size = gg__only_value(tree, size);
+        if (!comes_before(size, loop)) return none;
+    }
+    bool sized = is_size(tree, size, gg__text(tree, x), dim) || is_size(tree, size, gg__text(tree, like), dim);
+    return sized ? size : none;
+}
+
 bool gg__counts_through(const gg_tree *tree, TSNode index, TSNode x, int32_t dim) {
     double less, start;
     index = counter_in(tree, index, &less);
@@ -151,22 +223,20 @@ bool gg__counts_through(const gg_tree *tree, TSNode index, TSNode x, int32_t dim
     if (gg__names_builtin(tree, gg__field(iterable, "function"), "reversed") &&
         gg__child_count(gg__field(iterable, "arguments")) == 1)
         iterable = gg__child(gg__field(iterable, "arguments"), 0);
-    TSNode size = end_of(tree, iterable, &start);
-    if (less > start || ts_node_is_null(size) || !gg_node_is(function, "function_definition") ||
+    TSNode end = end_of(tree, iterable, &start);
+    if (less > start || ts_node_is_null(end) || !gg_node_is(function, "function_definition") ||
         !gg_node_is(iterable, "call") || !gg__names_builtin(tree, gg__field(iterable, "function"), "range"))
         return false;
-    if (gg_node_is(size, "identifier")) { /* `n = x.shape[0]`, each time before the loop */
-        TSNode value = gg__only_value(tree, size), block = gg__parent(gg__statement(value));
-        if (ts_node_is_null(value) || !ts_node_eq(gg__function(value), function) ||
-            ts_node_end_byte(value) > ts_node_start_byte(loop) || ts_node_end_byte(block) < ts_node_end_byte(loop))
-            return false;
-        size = value;
-    }
+    TSNode size = size_of(tree, end, x, dim, loop);
+    if (ts_node_is_null(size)) return false;
     gg_span body = gg_node_span(gg__field(loop, "body"));
-    gg_span later = {ts_node_start_byte(size), ts_node_end_byte(function)};
+    gg_span later = {ts_node_end_byte(gg__statement(size)), ts_node_end_byte(function)};
+    if (later.start > ts_node_start_byte(loop)) later.start = ts_node_start_byte(size);
+    TSNode made = gg__only_value(tree, x), like = made_like(tree, x);
+    if (!ts_node_eq(like, x) && !gg__stays_from(tree, function, gg__text(tree, like), later.start)) return false;
+    if (comes_before(made, loop) && ts_node_end_byte(made) > later.start) later.start = ts_node_end_byte(made);
     keeping of_index = {tree, function, gg__field(loop, "left"), gg__text(tree, index), body, false};
     keeping of_x = {tree, function, gg__field(loop, "left"), gg__text(tree, x), later, true};
-    bool sized = is_size(tree, size, of_x.name, dim) || is_size(tree, size, gg__text(tree, made_like(tree, x)), dim);
-    return sized && gg__binds(tree, function, of_x.name) && gg__visit(function, is_kept, &of_index) &&
+    return gg__binds(tree, function, of_x.name) && gg__visit(function, is_kept, &of_index) &&
            gg__visit(function, is_kept, &of_x);
 }

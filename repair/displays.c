@@ -27,8 +27,7 @@ static bool on_use(TSNode node, void *data) {
     return !is_name(u, node) || ts_node_eq(node, u->binding) || u->allowed(node, u->data);
 }
 
-/* The only binding of the name in the function around it. */
-static TSNode only_binding(const gg_tree *tree, TSNode name) {
+TSNode gg__only_binding(const gg_tree *tree, TSNode name) {
     TSNode function = gg__function(name), none = {0};
     name_uses u = {.tree = tree, .name = gg__text(tree, name)};
     if (!gg_node_is(name, "identifier") || !gg_node_is(function, "function_definition")) return none;
@@ -41,14 +40,14 @@ static TSNode only_binding(const gg_tree *tree, TSNode name) {
 }
 
 TSNode gg__only_value(const gg_tree *tree, TSNode name) {
-    TSNode binding = only_binding(tree, name), holder = gg__parent(binding);
+    TSNode binding = gg__only_binding(tree, name), holder = gg__parent(binding);
     if (gg_node_is(holder, "dictionary_splat_pattern")) return holder;
     bool plain = gg_node_is(holder, "assignment") && ts_node_eq(gg__field(holder, "left"), binding);
     return plain ? gg__strip_parentheses(gg__field(holder, "right")) : (TSNode){0};
 }
 
 bool gg__each_use(const gg_tree *tree, TSNode name, gg__visitor allowed, void *data) {
-    name_uses u = {tree, gg__text(tree, name), only_binding(tree, name), 1, allowed, data};
+    name_uses u = {tree, gg__text(tree, name), gg__only_binding(tree, name), 1, allowed, data};
     return gg__visit(gg__function(name), on_use, &u);
 }
 

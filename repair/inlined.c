@@ -58,6 +58,11 @@ static bool is_left_alone(TSNode node, void *data) {
     return !listed && !(assigns && ts_node_eq(gg__field(parent, "left"), at));
 }
 
+bool gg__is_set_once(const gg_tree *tree, gg_str attribute) {
+    member_search m = {tree, attribute};
+    return gg__visit(gg_tree_root(tree), is_left_alone, &m);
+}
+
 /* The one function of the file that the call means; `*bound`: its first parameter is self. */
 static TSNode callee_of(const gg_tree *tree, TSNode call, bool *bound) {
     TSNode function = gg__field(call, "function"), none = {0};
@@ -74,12 +79,10 @@ static TSNode callee_of(const gg_tree *tree, TSNode call, bool *bound) {
     *bound = method && !alone;
     if ((decorated && !(alone && method)) || !gg_str_starts_with(gg__text(tree, d.found), GG_STR("def"))) return none;
     TSNode block = gg__parent(decorated ? parent : d.found);
-    member_search m = {tree, name};
-    if (!method)
-        return gg_node_is(block, "module") && gg__visit(gg_tree_root(tree), is_left_alone, &m) ? d.found : none;
+    if (!method) return gg_node_is(block, "module") && gg__is_set_once(tree, name) ? d.found : none;
     bool own =
         !ts_node_is_null(class) && ts_node_eq(class, gg__class_around(call)) && ts_node_eq(gg__parent(block), class);
-    return own && gg__visit(gg_tree_root(tree), is_left_alone, &m) ? d.found : none;
+    return own && gg__is_set_once(tree, name) ? d.found : none;
 }
 
 /* ---- what is known in it ------------------------------------------------------------------------------------------------------- */
@@ -105,9 +108,9 @@ static bool keep_attributes(inlined *f, TSNode callee) {
     const gg_break *record = in->site->first;
     for (size_t i = 0; i < record->fact_count; i++) {
         gg_str name = record->facts[i].name;
-        member_search m = {in->tree, gg_str_slice(name, sizeof("self.") - 1, name.len)};
-        if (!gg_str_starts_with(name, GG_STR("self.")) || gg_str_contains(m.name, GG_STR(".")) ||
-            !gg_str_contains(body, name) || !gg__visit(gg_tree_root(in->tree), is_left_alone, &m))
+        gg_str attribute = gg_str_slice(name, sizeof("self.") - 1, name.len);
+        if (!gg_str_starts_with(name, GG_STR("self.")) || gg_str_contains(attribute, GG_STR(".")) ||
+            !gg_str_contains(body, name) || !gg__is_set_once(in->tree, attribute))
             continue;
         if (f->record.fact_count == MAX_INLINED_FACTS) return false;
         f->facts[f->record.fact_count++] = record->facts[i];

@@ -115,7 +115,7 @@ static gg__meta meet(gg__meta a, gg__meta b) {
         bool alike = same_sizes(a, b) && gg_str_equal(a.layout, b.layout), plain = !a.layout.len && !b.layout.len;
         gg_str layout = alike || b.rank == 0 ? a.layout : a.rank == 0 ? b.layout : plain ? GG_STR("") : GG_STR("?");
         out = gg__with_sizes(out, &sizes);
-        out.layout = layout;
+        out.layout = sizes.rank <= 1 ? GG_STR("") : layout; /* a row lies without gaps, whatever it is made of */
     }
     out.smooth = a.smooth && b.smooth;
     out.linear = a.linear && b.linear;

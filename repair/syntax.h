@@ -100,6 +100,8 @@ bool gg__reads_path(const gg_tree *tree, TSNode node, gg_str path); /* … or `s
 /* What the local name is bound to, where it is bound once in the function around it: the right side of an assignment, or the pattern `**kwargs`.
  * Null where that is not so. */
 TSNode gg__only_value(const gg_tree *tree, TSNode name);
+/* The only binding of the name in the function around it, of whichever form; else null. */
+TSNode gg__only_binding(const gg_tree *tree, TSNode name);
 /* Of such a name: all its uses, in nested functions too. */
 bool gg__each_use(const gg_tree *tree, TSNode name, bool (*allowed)(TSNode node, void *data), void *data);
 /* The list or tuple written there, or held all along and unchanged by the local name there, of constant numbers, none of them NaN; else null. */

@@ -19,6 +19,7 @@ typedef struct assigned {
     gg_str name;
     bool carried; /* from one iteration to the next, or out of the loop */
     bool ends;    /* in the branch that ends the loop */
+    bool stored;  /* in a part of a tensor, `out[:, t]`, which the name is */
     bool lowered; /* by autocast, or made of another dtype by default, which the name's value before the loop is not */
 } assigned;
 
@@ -80,8 +81,7 @@ static bool begins_alike(const loop *l, TSNode value, gg_str name, gg__meta fact
         bool replaced = gets_returned(l, name) && gg_node_is(value, "identifier");
         bool kept = behind && !replaced && gg__is_live(&l->s, name);
         return !ts_node_is_null(before) && gg__covers(at, gg_node_span(before)) &&
-               is_alike(l, value, name, gg__infer_loosely(in, before), fact, lowered) &&
-               !(kept && *lowered);
+               is_alike(l, value, name, gg__infer_loosely(in, before), fact, lowered) && !(kept && *lowered);
     }
     *lowered = fact.vague != GG__CERTAIN;
     return gg__reads(in->tree, value, name) && !(behind && *lowered); /* and gives the like of what it gets */
@@ -104,7 +104,20 @@ static bool add(loop *l, TSNode left, TSNode value, bool ends) {
         if (gg__alias_shows(in, l->form.node, left, name)) return false;
         l->s.copies = l->s.copies || gg__is_copy(in, l->form.node, left, name);
     }
-    l->items[l->count++] = (assigned){value, name, carried, ends, lowered};
+    l->items[l->count++] = (assigned){value, name, carried, ends, false, lowered};
+    return true;
+}
+
+/* `out[:, t] = v` stores, behind the end, what is there. */
+static bool add_store(loop *l, TSNode left, TSNode value) {
+    const gg_rule_input *in = l->s.in;
+    TSNode base = gg__field(left, "value");
+    gg__meta old = gg__infer_in(&l->s, &l->varying, left), m = gg__infer_in(&l->s, &l->varying, value);
+    old.layout = m.layout; /* it keeps its own */
+    if (l->count == MAX_ASSIGNMENTS || !gg_node_is(left, "subscript") || !is_same_here(m, old) ||
+        !gg__selectable(&l->s, m) || !gg__infer_loosely(in, gg__only_value(in->tree, base)).fresh)
+        return false; /* storing into an argument may raise */
+    l->items[l->count++] = (assigned){.value = value, .name = gg__text(in->tree, left), .stored = true};
     return true;
 }
 
@@ -161,9 +174,11 @@ static bool add_block(loop *l, TSNode block, bool ends) {
             left = l->form.kept;
             value = l->form.value;
         }
-        if (ts_node_is_null(left))
+        TSNode store = gg__child(statement, 0), part = gg__field(store, "left");
+        bool stores = gg_node_is(store, "assignment") && gg_node_is(part, "subscript") && !ends;
+        if (ts_node_is_null(left) && !stores)
             return gg__hinder(l->s.in, statement, "would run in each iteration, and is no assignment to a name");
-        if (!add(l, left, value, ends))
+        if (!(stores ? add_store(l, part, gg__field(store, "right")) : add(l, left, value, ends)))
             return gg__hinder(l->s.in, statement, "is not proven to be harmless and alike in each iteration");
     }
     return true;
@@ -302,7 +317,8 @@ static int edit(const gg_rule_input *in, const gg_rule_match *match, gg_arena *a
         gg__require_module(in->tree, match->node, "torch", arena, out);
         gg_edits_add(out, (gg_span){start, start}, flag);
         for (size_t i = 0; i < l->count; i++)
-            if (l->items[i].carried && !l->items[i].ends) write_where(l, done, &l->items[i], false, out);
+            if ((l->items[i].carried || l->items[i].stored) && !l->items[i].ends)
+                write_where(l, done, &l->items[i], false, out);
         if (l->flags.len)
             write_while(l, done, out);
         else
