@@ -82,7 +82,7 @@ static bool bounds(gg__scalar_uses *u, const place *p, gg__scalar *s, bool upper
     bool other_first = s->sort == GG__SCALAR_FLOAT && p->index == 1;
     gg_str torch = gg__module_alias(u->in.tree, p->call, "torch");
     if (s->sort == GG__SCALAR_FLOAT) {
-        if (value == 0 || (other_first && torch.len == 0)) return false;
+        if ((value == 0 && !u->approximate) || (other_first && torch.len == 0)) return false;
         gg__scalar_want(u, GG__TO_DOUBLE);
     } else {
         if (!whole || !wants_whole(u, s)) return false;

@@ -43,8 +43,8 @@ class ImportFailure(Exception):
 
 @dataclass
 class Call:
-    """A callable built freshly with its arguments, in the mode it is to run in.  `notes`: what a person must know of them.  `under`: a context to call
-    it in."""
+    """A callable built freshly with its arguments, in the mode it is to run in.  `notes`: what a person must know of them.  `under`: a
+    context to call it in."""
 
     fn: Callable[..., Any]
     args: tuple[Any, ...]
