@@ -83,10 +83,12 @@ static bool returns(const gg__arm *arm) {
 /* What follows a `continue` or `return` is done where the condition is false. */
 static bool look_behind(gg__select *s, plan *p, gg__arm *arm, TSNode condition) {
     TSNode none = {0};
-    if (!ask(s, condition, &p->test) && !gg__test_drawn(s, condition, &p->test)) return gg__untestable(s, condition);
+    if (!ask(s, condition, &p->test) && !gg__test_drawn(s, condition, &p->test) &&
+        !gg__split_condition(s, condition, &p->flags, &p->test))
+        return gg__untestable(s, condition);
     if (!gg__alone_on_line(s->in->tree, gg__last_of_arms(s, p->node))) return false;
     p->test.negated = !p->test.negated;
-    gg__learn_asked(s, arm, condition, gg__last_of_arms(s, p->node));
+    if (p->flags.len == 0) gg__learn_asked(s, arm, condition, gg__last_of_arms(s, p->node));
     return gg__select_if(s, arm, p->node, &p->test, none) && !returns(arm);
 }
 
@@ -200,6 +202,12 @@ static bool grows_apart(const gg_rule_input *in, const gg__select *first, TSNode
     return apart && !gg__hinder(in, node, "what is selected may have other sizes on the other way with other inputs");
 }
 
+/* `continue`, of `if flag and t: continue` */
+static TSNode last_of(TSNode node) {
+    TSNode block = gg__field(node, "consequence");
+    return gg__child(block, gg__child_count(block) - 1);
+}
+
 /* `if flag or t: …; return a`, of which the flags' way does not come to the return behind it. */
 static bool ends_in_a_return(const plan *p) {
     TSNode block = gg__field(p->node, "consequence"), last = gg__child(block, gg__child_count(block) - 1);
@@ -234,8 +242,8 @@ static bool build_with(const gg_rule_input *in, bool divides_safely, bool stores
     if (done) {
         bool taken = returns(arm) && !ts_node_is_null(p.fallback) && (p.flags.len == 0 || ends_in_a_return(&p));
         b->node = p.node;
-        b->span =
-            (gg_span){ts_node_start_byte(p.node), ts_node_end_byte(taken ? p.fallback : gg__last_of_arms(&s, p.node))};
+        TSNode last = s.skips && p.flags.len ? p.node : gg__last_of_arms(&s, p.node);
+        b->span = (gg_span){ts_node_start_byte(p.node), ts_node_end_byte(taken ? p.fallback : last)};
         TSNode none = {0}, otherwise = p.flags.len && !p.either ? gg__field(p.node, "alternative") : none;
         TSNode kept[] = {otherwise, p.either ? gg__field(p.node, "consequence") : none};
         gg_str comments = gg__comments(in->tree, b->span, kept, GG_COUNT(kept), arena);
@@ -243,6 +251,9 @@ static bool build_with(const gg_rule_input *in, bool divides_safely, bool stores
             body = under_either(&s, &p, outer, body);
         else if (p.flags.len)
             body = under_flags(&s, &p, outer, body, otherwise);
+        if (s.skips && p.flags.len) /* what follows stays, for where they are false */
+            body = gg_arena_printf(arena, "%.*s%.*s%.*s%.*s", GG_STR_ARG(body), GG_STR_ARG(s.newline),
+                                   GG_STR_ARG(s.indent), GG_STR_ARG(gg__text(in->tree, last_of(p.node))));
         b->text = gg_arena_printf(arena, "%.*s%.*s", GG_STR_ARG(comments), GG_STR_ARG(body));
     }
     b->copies = s.copies;

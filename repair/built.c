@@ -232,12 +232,25 @@ static built sequence(const gg_tree *tree, TSNode arguments, uint32_t depth) {
     return all;
 }
 
+/* `nn.ModuleList([nn.Linear(4, 4), …])`, `nn.ModuleList(nn.Linear(4, 4) for _ in range(n))`: what is known of each of them. */
+static built listed(const gg_tree *tree, TSNode arguments, uint32_t depth) {
+    TSNode items = gg__is_comprehension(arguments) ? arguments : gg__child(arguments, 0);
+    if (gg__is_comprehension(items)) return kind_of(tree, gg__field(items, "body"), depth + 1);
+    if (gg__child_count(arguments) != 1 || !gg_node_is(items, "list") || gg__child_count(items) == 0) return UNKNOWN;
+    built all = kind_of(tree, gg__child(items, 0), depth + 1);
+    for (uint32_t i = 1; i < gg__child_count(items) && all != UNKNOWN; i++)
+        all = of_either(all, kind_of(tree, gg__child(items, i), depth + 1));
+    return all;
+}
+
 static built kind_of(const gg_tree *tree, TSNode value, uint32_t depth) {
     value = gg__strip_parentheses(value);
     TSNode function = gg__field(value, "function"), arguments = gg__field(value, "arguments");
     if (depth > MAX_DEPTH || ts_node_is_null(value)) return UNKNOWN;
     if (gg_node_is(value, "conditional_expression") && gg__child_count(value) == 3)
         return of_either(kind_of(tree, gg__child(value, 0), depth + 1), kind_of(tree, gg__child(value, 2), depth + 1));
+    if (gg_node_is(value, "call") && names(tree, function, "torch.nn.ModuleList"))
+        return listed(tree, arguments, depth);
     if (!gg_node_is(value, "call") || !gg_node_is(arguments, "argument_list")) return UNKNOWN;
     if (names(tree, function, "torch.nn.Sequential")) return sequence(tree, arguments, depth);
     if (names(tree, function, "torch.nn.Identity")) return SAME;
@@ -261,6 +274,13 @@ static bool is_of_the_kind(TSNode value, void *data) {
     return b->kind != UNKNOWN;
 }
 
+/* `enumerate(self.layers)`, `zip(self.layers, self.norms)`, `len(self.layers)` */
+static bool is_gone_through(const gg_tree *tree, TSNode call) {
+    TSNode function = gg__field(call, "function");
+    return gg__names_builtin(tree, function, "enumerate") || gg__names_builtin(tree, function, "zip") ||
+           gg__names_builtin(tree, function, "len");
+}
+
 /* Nobody has set something of it, called a method of it (a hook, `append`), or handed it to a function that may change it (spectral_norm); and nobody
  * sets attributes by names that are computed. */
 static bool leaves_alone(TSNode node, void *data) {
@@ -275,6 +295,7 @@ static bool leaves_alone(TSNode node, void *data) {
     bool called = gg_node_is(above, "call") && ts_node_eq(gg__field(above, "function"), parent);
     if (gg_node_is(parent, "attribute")) return !called && !gg__is_binding(parent);
     if (gg_node_is(parent, "subscript")) return !gg__is_binding(parent);
+    if (gg_node_is(parent, "argument_list") && is_gone_through(v->tree, above)) return true;
     return !gg_node_is(parent, "argument_list") && !gg_node_is(parent, "keyword_argument");
 }
 

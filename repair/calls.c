@@ -301,7 +301,7 @@ gg__meta gg__infer_call(gg__inference *s, TSNode node) {
     gg__meta out = gg__number_call(s, node, &known);
     if (known) return out;
     bool attribute = gg_node_is(function, "attribute");
-    if (attribute) out = gg__module_call(s, node, &known);
+    out = gg__module_call(s, node, &known);
     if (known) return out;
     out = gg__inlined_call(s, node, &known);
     if (known || !attribute) return out;

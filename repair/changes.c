@@ -229,10 +229,9 @@ static bool is_gentle(const changes *c, TSNode call) {
     if (gg__is_torchs(tree, call) || is_gentle_builtin(tree, function) || fills_a_list(tree, call)) return true;
     if (gg__makes_by_own(c->in, call)) return true;
     if (!gg__each_definition(tree, gg__called_name(tree, call), is_gentle_definition, &g)) return false;
-    if (g.count) return true;
+    if (g.count || gg__is_pure_module(c->in, function)) return true;
     if (!gg_node_is(function, "attribute")) return false;
     if (gg_str_is(gg__text(tree, object), "self")) {
-        if (gg__is_pure_module(c->in, function)) return true;
         member m = {tree, gg__text(tree, function), 0, false};
         if (!gg__visit(gg_tree_root(tree), is_made_gentle, &m) || m.count == 0) return false;
         return !m.keeps || c->found(object, c->data);

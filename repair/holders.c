@@ -73,6 +73,7 @@ static bool calls_a_maker(const gg_rule_input *in, TSNode call) {
     const gg_tree *tree = in->tree;
     TSNode function = gg__field(call, "function"), object = gg__field(function, "object");
     if (gg__makes_by_own(in, call)) return true;
+    if (gg_node_is(call, "call") && gg__is_pure_module(in, function)) return gg__infer(in, call).fresh;
     if (!gg_node_is(call, "call") || ts_node_is_null(object) || gg__is_in_place_by_position(tree, call) ||
         gg__is_in_place_by_keyword(tree, call))
         return false;
@@ -83,7 +84,6 @@ static bool calls_a_maker(const gg_rule_input *in, TSNode call) {
         if (gg_str_is(name, makers[i])) return true;
     for (size_t i = 0; functional && i < GG_COUNT(functions); i++)
         if (gg_str_is(name, functions[i])) return true;
-    if (gg__is_pure_module(in, function)) return gg__infer(in, call).fresh;
     return gg__is_operation(in, call) && (torchs || functional || gg__infer(in, object).sort == GG__TENSOR);
 }
 

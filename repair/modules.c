@@ -9,8 +9,39 @@ static const gg_fact *module_fact(const gg_rule_input *in, TSNode path) {
     return pure && gg__is_built_by_class(in->tree, path) ? fact : NULL;
 }
 
-bool gg__is_pure_module(const gg_rule_input *in, TSNode path) {
-    return module_fact(in, path) != NULL;
+/* Of a list the steps are those that each of its modules takes. */
+static bool is_list(const gg_fact *fact) {
+    return gg_str_is(fact->type, "ModuleList");
+}
+
+/* What a loop goes through to give the name: `self.layers` of `for layer in self.layers`, also through enumerate() and zip(); else null. */
+static TSNode list_of(const gg_tree *tree, TSNode name) {
+    TSNode binding = gg__only_binding(tree, name), target = gg__parent(binding), none = {0};
+    bool several = gg_node_is(target, "pattern_list");
+    TSNode loop = several ? gg__parent(target) : target, items = gg__field(loop, "right");
+    TSNode arguments = gg__field(items, "arguments"), function = gg__field(items, "function");
+    if (!gg_node_is(loop, "for_statement") || !gg__covers(gg__field(loop, "body"), gg_node_span(name)) ||
+        !ts_node_eq(gg__field(loop, "left"), several ? target : binding))
+        return none;
+    if (!several) return items;
+    uint32_t at = 0;
+    while (!ts_node_eq(gg__child(target, at), binding)) at++;
+    if (gg__names_builtin(tree, function, "enumerate")) return at == 1 ? gg__child(arguments, 0) : none;
+    return gg__names_builtin(tree, function, "zip") && gg__child_count(arguments) == gg__child_count(target)
+               ? gg__child(arguments, at)
+               : none;
+}
+
+/* … of the function of a call. */
+static const gg_fact *called(const gg_rule_input *in, TSNode function) {
+    bool listed = gg_node_is(function, "identifier");
+    TSNode path = listed ? list_of(in->tree, function) : function;
+    const gg_fact *fact = ts_node_is_null(path) ? NULL : module_fact(in, path);
+    return fact && is_list(fact) == listed ? fact : NULL;
+}
+
+bool gg__is_pure_module(const gg_rule_input *in, TSNode function) {
+    return called(in, function) != NULL;
 }
 
 /* What a kernel with its parameters makes of one dimension; -1 when it does not fit in. */
@@ -75,7 +106,7 @@ static gg__meta apply(const gg_step *step, gg__meta x) {
 
 gg__meta gg__module_call(gg__inference *s, TSNode call, bool *known) {
     TSNode arguments = gg__field(call, "arguments");
-    const gg_fact *fact = module_fact(s->in, gg__field(call, "function"));
+    const gg_fact *fact = called(s->in, gg__field(call, "function"));
     *known = fact != NULL;
     if (!fact || gg__child_count(arguments) != 1) return gg__unknown;
     gg__meta x = gg__infer_node(s, gg__child(arguments, 0));

@@ -52,7 +52,7 @@ bool gg__is_natural(const gg_rule_input *in, TSNode node) {
     node = gg__strip_parentheses(node);
     if (gg__literal_value(in->tree, node, &value)) return value >= 0;
     gg__meta m = gg__infer_loosely(in, node); /* where it fails, there is no number */
-    if (m.sort == GG__UNKNOWN) return false; /* what is not known may be anything by that name */
+    if (m.sort == GG__UNKNOWN) return false;  /* what is not known may be anything by that name */
     if (gg__is_number(m) && m.natural) return true;
     if (m.sort == GG__TENSOR && (gg_str_is(m.dtype, "torch.bool") || gg_str_is(m.dtype, "torch.uint8"))) return true;
     /* the sum of squares of integers may be beyond them */

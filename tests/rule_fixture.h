@@ -55,6 +55,7 @@ static inline void rule_fixture_fact(rule_fixture *f, gg_str word) {
             fact.steps = step;
             fact.step_count = 1;
             fact.has_number = false;
+            if (gg_str_is(said, "list")) fact.type = GG_STR("ModuleList");
         }
         fact.kind = module                     ? GG_VALUE_MODULE
                     : other                    ? GG_VALUE_OTHER

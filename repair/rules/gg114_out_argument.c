@@ -32,7 +32,7 @@ static bool is_of(const gg_rule_input *in, TSNode node, gg_str dtype, bool *tens
 
 /* These functions give what they are given, under autocast too, which leaves alone what is written with out=. */
 static bool gives(const gg_rule_input *in, const writing *w, gg_str dtype) {
-    static const char *const names[] = {"add", "sub",  "mul", "div", "maximum", "minimum", "sin", "cos",  "tanh",
+    static const char *const names[] = {"add", "sub",  "mul", "div", "maximum", "minimum", "sin",  "cos",  "tanh",
                                         "abs", "sqrt", "neg", "cat", "stack",   "sigmoid", "mean", "clamp"};
     static const char *const others[] = {"dim", "keepdim", "alpha", "beta", "min", "max"};
     TSNode arguments = gg__field(w->call, "arguments");

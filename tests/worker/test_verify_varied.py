@@ -196,6 +196,27 @@ WRONG = [
         entry="N()",
     ),
     Case(
+        "a dtype that is the usual one where torch's default is",
+        "def f(x, n):\n    h = x * 2\n    if n > 10:\n        h = torch.ones(4, 4)\n    return h\n",
+        "def f(x, n):\n    h = x * 2\n    return torch.where(n > 10, torch.ones(4, 4), h)\n",
+        "on the given inputs with float64 for torch's default dtype, eager: the result has dtype torch.float64",
+        args=COUNT,
+    ),
+    Case(
+        "a dtype that is the usual one in single precision only, of a function",
+        "def f(x, n):\n    h = x * 2\n    if n > 10:\n        h = h.float()\n    return h.sum()\n",
+        "def f(x, n):\n    h = (x * 2).float()\n    h = torch.where(n > 10, h, h)\n    return h.sum()\n",
+        "on the given inputs with float64, eager: the result has dtype torch.float32",
+        args=COUNT,
+    ),
+    Case(
+        "a dtype that autocast changes",
+        "def f(x, n):\n    h = x * 2\n    if n > 10:\n        h = x @ x\n    return h\n",
+        "def f(x, n):\n    h = x * 2\n    return torch.where(n > 10, x @ x, h).to(torch.float32)\n",
+        "with autocast to bfloat16",
+        args="(torch.ones(4, 4), torch.tensor(11))",
+    ),
+    Case(
         "a buffer of a module that is a global",
         MADE.format("pass") + USER.format("made(h, n)\n    if n > 10:\n        h = h * 2"),
         MADE.format("pass") + USER.format("h = torch.where(n > 10, h * 2, h)"),

@@ -51,10 +51,12 @@ class Copies:
 @dataclass(frozen=True)
 class Admitted:
     """What may be another tensor than the original's: `copies`, and, with `layouts`, one whose elements lie in order where the original's lie in
-    another, without gaps (or with some, where it may be a view of what others hold).  What works on the latter and not on the former is rare."""
+    another, without gaps (or with some, where it may be a view of what others hold).  What works on the latter and not on the former is rare.
+    `rounded`: some of what made a tensor of any dtype was rounded to that one."""
 
     copies: Copies | None = None
     layouts: bool = False
+    rounded: torch.dtype | None = None
 
     def shares(self, a: Leaf, b: Leaf) -> bool:
         """Do both share memory with the same, as far as it is asked?"""
@@ -215,10 +217,10 @@ def _tensors(a: Leaf, b: Leaf, where: str, admitted: Admitted) -> Iterator[Diffe
     elif not admitted.lies(a, b):
         yield Difference(False, False, f"{where} has strides {b.strides} instead of {a.strides}", False)
     if (a.data, a.digest) != (b.data, b.digest):
-        yield _elements(a, b, where)
+        yield _elements(a, b, where, admitted.rounded)
 
 
-def _elements(a: Leaf, b: Leaf, where: str) -> Difference:
+def _elements(a: Leaf, b: Leaf, where: str, rounded: torch.dtype | None) -> Difference:
     x, y = a.elements(), b.elements()
     assert x is not None and y is not None
     if x.dtype.itemsize == 1 and x.dtype.is_floating_point:
@@ -234,7 +236,7 @@ def _elements(a: Leaf, b: Leaf, where: str) -> Difference:
         return Difference(False, False, f"{where}: {said}")
     p, q = (x.to(torch.complex128), y.to(torch.complex128)) if x.dtype.is_complex else (x.double(), y.double())
     largest = float((p - q).abs()[unequal].nan_to_num(float("inf")).max())
-    tolerance = _TOLERANCE.get(x.dtype, 1.3e-6)
+    tolerance = max(_TOLERANCE.get(kind, 1.3e-6) for kind in (x.dtype, rounded or x.dtype))
     # What was not kept is not known to be close.
     close = whole and bool(torch.allclose(p, q, rtol=tolerance, atol=tolerance * 10, equal_nan=True))
     return Difference(False, close, f"{where}: {said}, by up to {largest:.3g}")

@@ -243,7 +243,7 @@ def of_attributes(tx: Any) -> dict[str, Fact]:
             if inspect.isroutine(value) and not isinstance(value, FunctionType):  # the object's own function stays
                 continue
             fact = of_variable(stored[0]) if stored else of_value(value)
-            steps = pure_modules.steps(value) if isinstance(value, torch.nn.Module) else None
+            steps = pure_modules.steps_of(value) if isinstance(value, torch.nn.Module) else None
             facts[".".join((root, *names))] = {**fact, "steps": steps} if steps else fact
     return facts
 

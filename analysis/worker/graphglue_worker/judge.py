@@ -231,7 +231,7 @@ def _compare_sides(a: Side, b: Side, classes: set[str], copies: bool) -> Iterato
                 if not before and not unsteady.agree(x.printed, y.printed):
                     found.append(("what is printed or logged differs", "different"))
             for words, outputs in found:
-                if outputs != "close" or "numeric" not in classes:
+                if outputs != "close" or not ("numeric" in classes or observe.rounded_to(plan)):
                     yield f"on {plan}, {how}: {words}", outputs
     yield from _misread(a, b)
     yield from _compiled_more_often(a, b)
@@ -328,7 +328,7 @@ class _Comparison:
             if self.compiled:  # where it stopped is not the same place
                 return []
         copies = compare.Copies(x.output, x.inputs, x.state) if self.copies else None
-        admitted = compare.Admitted(copies, observe.is_strided(x.plan))
+        admitted = compare.Admitted(copies, observe.is_strided(x.plan), observe.rounded_to(x.plan))
         for where, p, q, r in (
             ("the result", x.output, y.output, was and was.output),
             ("the inputs after the call", x.inputs, y.inputs, was and was.inputs),

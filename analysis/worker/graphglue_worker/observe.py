@@ -156,6 +156,12 @@ def is_strided(words: str) -> bool:
     return is_varied(words) and varied.STRIDES in words
 
 
+def rounded_to(words: str) -> torch.dtype | None:
+    """The dtype that its tensors have and the user's have not, or that they are rounded to on the way: what is exact in one dtype need not be so in
+    another."""
+    return next((dtype for name, dtype in varied.DTYPES.items() if is_varied(words) and name in words), None)
+
+
 def is_without_rows(words: str) -> bool:
     """Has it no rows?"""
     return is_varied(words) and varied.NO_ROWS in words

@@ -125,3 +125,11 @@ def steps(module: nn.Module, depth: int = 0, fresh: bool = False) -> list[Step] 
         found += own
         fresh = fresh or any(s["op"] != "same" for s in own)
     return found or [{"op": "same"}]
+
+
+def steps_of(module: nn.Module) -> list[Step] | None:
+    """The steps of a call; of a ``ModuleList`` those that a call of each of its modules takes, where they are the same ones."""
+    if type(module) is not nn.ModuleList:
+        return steps(module)
+    found = [steps(child) for child in module]
+    return found[0] if found and all(one == found[0] for one in found) else None

@@ -18,6 +18,13 @@ from graphglue_worker import left_behind
 if TYPE_CHECKING:
     from graphglue_worker.inputs import Call
 
+AUTOCAST, DOUBLE, BY_DEFAULT, NARROW = (
+    "autocast to bfloat16",
+    "float64",
+    "float64 for torch's default dtype",
+    "bfloat16, the module too",
+)
+DTYPES = {AUTOCAST: torch.bfloat16, BY_DEFAULT: torch.float32, DOUBLE: torch.float64, NARROW: torch.bfloat16}
 GIVEN_WITH, NO_ROWS, STRIDES = "the given inputs with ", "no rows", "other strides"
 MOST_NUMBERS, MOST_PARTS = 6, 4  # numbers of the call, and tensors of its lists, that are varied each by itself
 LARGE, LARGER_THAN_SIZES = (
@@ -189,13 +196,13 @@ def _dtypes(call: "Call") -> Iterator[tuple[str, Step]]:
     """Of a call whose floating tensors are float32: the dtypes that models are trained in, and others that the function may meet."""
     if not _all_single(call):
         return
-    yield "autocast to bfloat16", _autocast
-    yield "float64 for torch's default dtype", _by_default
+    yield AUTOCAST, _autocast
+    yield BY_DEFAULT, _by_default
     own = module(call.fn) is not None
     if own or not left_behind.global_modules():  # which would stay as they are
-        yield "float64", _in_dtype(torch.float64)
+        yield DOUBLE, _in_dtype(torch.float64)
     if own:
-        yield "bfloat16, the module too", _in_dtype(torch.bfloat16)
+        yield NARROW, _in_dtype(torch.bfloat16)
 
 
 # ---- numbers of Python's ------------------------------------------------------------------------------------------------
