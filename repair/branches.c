@@ -202,12 +202,6 @@ static bool grows_apart(const gg_rule_input *in, const gg__select *first, TSNode
     return apart && !gg__hinder(in, node, "what is selected may have other sizes on the other way with other inputs");
 }
 
-/* `continue`, of `if flag and t: continue` */
-static TSNode last_of(TSNode node) {
-    TSNode block = gg__field(node, "consequence");
-    return gg__child(block, gg__child_count(block) - 1);
-}
-
 /* `if flag or t: …; return a`, of which the flags' way does not come to the return behind it. */
 static bool ends_in_a_return(const plan *p) {
     TSNode block = gg__field(p->node, "consequence"), last = gg__child(block, gg__child_count(block) - 1);
@@ -252,8 +246,9 @@ static bool build_with(const gg_rule_input *in, bool divides_safely, bool stores
         else if (p.flags.len)
             body = under_flags(&s, &p, outer, body, otherwise);
         if (s.skips && p.flags.len) /* what follows stays, for where they are false */
-            body = gg_arena_printf(arena, "%.*s%.*s%.*s%.*s", GG_STR_ARG(body), GG_STR_ARG(s.newline),
-                                   GG_STR_ARG(s.indent), GG_STR_ARG(gg__text(in->tree, last_of(p.node))));
+            body = gg_arena_printf(
+                arena, "%.*s%.*s%.*s%.*s", GG_STR_ARG(body), GG_STR_ARG(s.newline), GG_STR_ARG(s.indent),
+                GG_STR_ARG(gg__text(in->tree, gg__only_statement(gg__field(p.node, "consequence")))));
         b->text = gg_arena_printf(arena, "%.*s%.*s", GG_STR_ARG(comments), GG_STR_ARG(body));
     }
     b->copies = s.copies;

@@ -104,7 +104,8 @@ static bool add(loop *l, TSNode left, TSNode value, bool ends) {
         if (gg__alias_shows(in, l->form.node, left, name)) return false;
         l->s.copies = l->s.copies || gg__is_copy(in, l->form.node, left, name);
     }
-    l->items[l->count++] = (assigned){value, name, carried, ends, false, lowered};
+    l->items[l->count++] =
+        (assigned){.value = value, .name = name, .carried = carried, .ends = ends, .lowered = lowered};
     return true;
 }
 
@@ -114,8 +115,8 @@ static bool add_store(loop *l, TSNode left, TSNode value) {
     TSNode base = gg__field(left, "value");
     gg__meta old = gg__infer_in(&l->s, &l->varying, left), m = gg__infer_in(&l->s, &l->varying, value);
     old.layout = m.layout; /* it keeps its own */
-    if (l->count == MAX_ASSIGNMENTS || !gg_node_is(left, "subscript") || !is_same_here(m, old) ||
-        !gg__selectable(&l->s, m) || !gg__infer_loosely(in, gg__only_value(in->tree, base)).fresh)
+    if (l->count == MAX_ASSIGNMENTS || !is_same_here(m, old) || !gg__selectable(&l->s, m) ||
+        !gg__infer_loosely(in, gg__only_value(in->tree, base)).fresh)
         return false; /* storing into an argument may raise */
     l->items[l->count++] = (assigned){.value = value, .name = gg__text(in->tree, left), .stored = true};
     return true;

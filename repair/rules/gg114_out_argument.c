@@ -1,5 +1,5 @@
-/* GG114 out-argument: `torch.matmul(x, w, out=res)` into a tensor that is made empty for it is not traced: it changes its size.
- * Offers: `res = torch.matmul(x, w)`.  Refuses: where anything has read res in between, another dtype, functions whose dtype is not known, two names.
+/* GG114 out-argument: `torch.add(x, w, out=res)` into a tensor that is made empty for it is not traced: it changes its size.
+ * Offers: `res = torch.add(x, w)`.  Refuses: where anything has read res in between, another dtype, functions whose dtype is not known, two names.
  * Safety: exact.  Page: docs/rules/GG114.md */
 #include "repair/alias.h"
 #include "repair/hindrance.h"
