@@ -2,16 +2,22 @@
 
 Inputs are made from the fixture's `# facts:` line, in the order of the parameters of its module-level ``f``; fixtures of methods are
 covered by tests/cli.
+
+With GG_RULE_RESULTS=2/3 only the second third of them runs, and those of the last commits; `script/test` takes a third that depends on the commit.
 """
 
 import ast
+import os
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "repair"
-RULES = FIXTURES.parents[2] / "repair" / "rules"
+ROOT = FIXTURES.parents[2]
+RULES = ROOT / "repair" / "rules"
+RECENT_COMMITS = 10
 
 
 def safety_of(code: str) -> str:
@@ -34,6 +40,34 @@ def functions() -> list[Path]:
     return found
 
 
+def recent() -> set[str]:
+    """Names of fixtures that the last commits wrote or changed, or that belong to a rule whose own file they changed."""
+    listed = subprocess.run(
+        ["git", "log", f"-{RECENT_COMMITS}", "--format=", "--name-only", "--", "repair/rules", "tests/fixtures/repair"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    ).stdout.split()
+    names = {name.removesuffix(".py").removesuffix(".expected") for name in listed if name.startswith("tests/")}
+    return names | {Path(name).name[:5].upper() for name in listed if name.startswith("repair/")}
+
+
+def chosen() -> list[Path]:
+    """The fixtures to run: all, or the part that GG_RULE_RESULTS says, and the recent ones."""
+    of = functions()
+    part = os.environ.get("GG_RULE_RESULTS")
+    if not part:
+        return of
+    which, parts = map(int, part.split("/"))
+    new = recent()
+    return [
+        path
+        for i, path in enumerate(of)
+        if i % parts == which % parts or path.parent.name in new or str(path.relative_to(ROOT).with_suffix("")) in new
+    ]
+
+
 def arguments(text: str) -> str:
     """Source of the argument tuple: the `# inputs:` line, else positive tensors and numbers for facts, True for what has none (a flag)."""
     head = [line for line in text.splitlines()[:6] if line.startswith("# ")]
@@ -53,7 +87,7 @@ def arguments(text: str) -> str:
     return f"({', '.join(made)},)"
 
 
-@pytest.mark.parametrize("path", functions(), ids=lambda p: f"{p.parent.name}/{p.stem}")
+@pytest.mark.parametrize("path", chosen(), ids=lambda p: f"{p.parent.name}/{p.stem}")
 def test_expected_text_is_accepted(path: Path, worker, tmp_path: Path) -> None:
     file = str(tmp_path / "program.py")
     before, after = path.read_text(), path.with_name(path.stem + ".expected.py").read_text()
