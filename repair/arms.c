@@ -242,8 +242,10 @@ static bool value_in(gg__select *s, gg__arm *arm, gg__arm *before, gg_str name, 
     }
     if (!gg__bound_before(s->in->tree, s->statement, name) || ts_node_is_null(sample)) return false;
     gg__meta m = gg__infer(s->in, sample);
-    if (!gg__owns(s->in, s->statement, name) && gg__alias_shows(s->in, s->statement, sample, name)) return false;
-    s->copies = s->copies || gg__is_copy(s->in, s->statement, sample, name);
+    bool number = gg__is_number(m);
+    if (!number && !gg__owns(s->in, s->statement, name) && gg__alias_shows(s->in, s->statement, sample, name))
+        return false;
+    s->copies = s->copies || (!number && gg__is_copy(s->in, s->statement, sample, name));
     *out = (gg__binding){.name = name, .text = name, .meta = m, .from = sample, .reads = gg__outer(s, name)};
     return true;
 }
@@ -294,6 +296,10 @@ static bool merge(gg__select *s, gg__arm *arm, gg__test *test, TSNode node, gg__
     if (gg_str_equal(a.text, b.text) && a.form == b.form && (a.form || a.meta.sort != GG__UNKNOWN))
         return gg__arm_bind(arm, a);
     if (a.form || b.form) return lose(s, arm, name, "gives values in another form on the other way");
+    gg__binding chosen;
+    if ((a.number || gg__is_number(a.meta)) && (b.number || gg__is_number(b.meta)) &&
+        gg__choose_number(s, *test, &a, &b, &chosen))
+        return gg__arm_bind(arm, chosen);
     follow_default(s, &a, b.meta);
     follow_default(s, &b, a.meta);
     s->apart = s->apart || (s->grown && is_wanted(s, name) && gg__have_other_sizes(a.meta, b.meta));

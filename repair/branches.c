@@ -122,7 +122,7 @@ static bool look(gg__select *s, plan *p, gg__arm *arm) {
 }
 
 /* Writes the selections behind the lines; false when a name that is read later has no one value. */
-static bool write(gg__select *s, const gg__arm *arm, gg_str *out) {
+static bool write(gg__select *s, const plan *p, const gg__arm *arm, gg__branch *out) {
     gg_buf text;
     size_t written = 0;
     bool known = true, over = returns(arm);
@@ -135,7 +135,12 @@ static bool write(gg__select *s, const gg__arm *arm, gg_str *out) {
         if (over && is_appended) known = false; /* what is appended would have to be so in front of the return */
         if (over ? !is_return : !is_appended && !gg__is_live(s, b->name)) continue;
         gg_str value = is_return ? gg__returned_text(s, arm) : b->text;
-        known = known && (is_return ? value.len > 0 : b->meta.sort == GG__TENSOR);
+        bool number = !is_return && b->number && gg__fits_number(s, arm, b, p->flags.len == 0);
+        if (number) {
+            value = gg__number_text(s, b);
+            out->numbers[out->number_count++] = b->number;
+        }
+        known = known && (is_return ? value.len > 0 : number || b->meta.sort == GG__TENSOR);
         for (size_t j = 0; j < i; j++) { /* what reads a name that has changed by then is computed before */
             if (over || !gg__is_live(s, arm->items[j].name) || !gg__mentions(value, arm->items[j].name)) continue;
             gg_str held = gg__new_name(s, "selected");
@@ -152,9 +157,10 @@ static bool write(gg__select *s, const gg__arm *arm, gg_str *out) {
         if (is_appended) gg_buf_append(&text, GG_STR(")"));
     }
     gg_str lines = gg_buf_str(&s->lines), merges = gg_buf_str(&text);
-    *out = gg_arena_printf(s->arena, "%.*s%.*s", GG_STR_ARG(lines), GG_STR_ARG(merges));
+    gg_str all = gg_arena_printf(s->arena, "%.*s%.*s", GG_STR_ARG(lines), GG_STR_ARG(merges));
     gg_buf_clear(&text);
-    if (written == 0 && s->stored) *out = gg_str_slice(*out, 0, out->len - s->newline.len - s->indent.len);
+    if (written == 0 && s->stored) all = gg_str_slice(all, 0, all.len - s->newline.len - s->indent.len);
+    out->text = all;
     return known && (written || s->stored);
 }
 
@@ -211,9 +217,9 @@ static bool ends_in_a_return(const plan *p) {
 /* The span that is replaced and its new text. */
 static bool build_with(const gg_rule_input *in, bool divides_safely, bool stores, bool says, gg_arena *arena,
                        gg__branch *b) {
+    b->number_count = 0;
     gg__select s;
     plan p;
-    gg_str body = GG_STR_NULL;
     TSNode start = gg_node_at(in->tree, in->span);
     gg__arm *arm = gg_arena_calloc(arena, 1, sizeof(*arm));
     gg__select_init(&s, in, gg__statement(start), arena);
@@ -231,9 +237,10 @@ static bool build_with(const gg_rule_input *in, bool divides_safely, bool stores
         *arm = (gg__arm){0};
         done = look(&s, &p, arm);
     }
-    done = done && s.stored == stores && write(&s, arm, &body) && s.made_count < GG__MAX_MADE &&
+    done = done && s.stored == stores && write(&s, &p, arm, b) && s.made_count < GG__MAX_MADE &&
            !grows_apart(in, &s, p.node, arena);
     if (done) {
+        gg_str body = b->text;
         bool taken = returns(arm) && !ts_node_is_null(p.fallback) && (p.flags.len == 0 || ends_in_a_return(&p));
         b->node = p.node;
         TSNode last = s.skips && p.flags.len ? p.node : gg__last_of_arms(&s, p.node);
@@ -266,6 +273,7 @@ bool gg__select_branch(const gg_rule_input *in, bool stores, bool says, gg_arena
 
 void gg__edit_branch(const gg_rule_input *in, const gg__branch *branch, gg_arena *arena, gg_edits *out) {
     out->copies = branch->copies;
-    gg__require_module(in->tree, branch->node, "torch", arena, out);
+    gg_str torch = gg__require_module(in->tree, branch->node, "torch", arena, out);
+    gg__edit_numbers(in, branch, torch, arena, out);
     gg_edits_add(out, branch->span, branch->text);
 }

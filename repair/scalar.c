@@ -53,6 +53,8 @@ bool gg__scalar_meets(gg__scalar_uses *u, gg__scalar s, gg__meta other, char op)
     if (other.sort != GG__TENSOR || !gg__scalar_takes(u, other)) return false;
     if (u->lowered && (other.rank == 0 || !fits_half(&s))) return false; /* of another dtype than it seems */
     u->count++;
+    if (u->one_dtype && (other.vague || !gg_str_equal(u->dtype, other.dtype))) return false;
+    if (u->by_default && other.rank == 0) return false;
     if (!u->settled) return true;
     gg_str dtype = dtype_now(u);
     bool same = gg_str_equal(dtype, other.dtype), floating = s.sort == GG__SCALAR_FLOAT;

@@ -52,9 +52,10 @@ typedef struct gg__scalar_uses {
     bool settled; /* `widening` is what is wanted by all uses; else they are being asked */
     bool
         approximate; /* what differs in the last bits is fine: functions of `math`, and under autocast what is of lower precision */
-    bool lowered;  /* … of which some is known: what is made of it may be, too */
-    bool indexes;  /* an index of a tensor is fine, too */
-    bool rewrites; /* a use is written in another way */
+    bool lowered;               /* … of which some is known: what is made of it may be, too */
+    bool indexes;               /* an index of a tensor is fine, too */
+    bool one_dtype, by_default; /* see gg__replacement */
+    bool rewrites;              /* a use is written in another way */
     bool on_cpu;
     bool at_once;   /* the tensor is read where it is taken, and nothing keeps it for gradients */
     uint32_t count; /* uses by which a tensor gets the number */
@@ -63,6 +64,8 @@ typedef struct gg__scalar_uses {
     const TSNode *asked; /* names whose use is looked at by somebody else */
     uint32_t ask_count;
     TSNode taken;    /* the expression that becomes the tensor, or the statement that assigns it */
+    bool inside;     /* … which may read the name */
+    TSNode first;    /* see gg__replacement */
     gg_arena *arena; /* for texts */
     gg_edits *edits; /* where the uses are rewritten; NULL when only looking */
 } gg__scalar_uses;
@@ -160,6 +163,11 @@ bool gg__facts_on_cpu(const gg_rule_input *in);
 bool gg__is_natural(const gg_rule_input *in, TSNode node);
 bool gg__is_positive(const gg_rule_input *in, TSNode node); /* … and above it, or NaN */
 
+typedef struct gg__known_name { /* what a name holds behind a statement */
+    gg_str name;
+    gg__meta meta;
+} gg__known_name;
+
 /* A number whose place a tensor is to take. */
 typedef struct gg__replacement {
     TSNode node;         /* the expression, or the statement that binds it to `name` */
@@ -170,7 +178,15 @@ typedef struct gg__replacement {
     gg_str dtype;          /* of the tensor */
     gg__widening widening; /* that it has in any case; on return, that its uses want, too */
     bool approximate;      /* see gg__scalar_uses */
-    bool rewrites;         /* on return: a use is written in another way */
+    bool
+        one_dtype; /* on some ways it was that tensor: it stays of its dtype, is met by that only, and no use is written in another way */
+    bool by_default; /* … which is torch's default one: what meets it has dimensions */
+    bool rewrites;   /* on return: a use is written in another way */
+    bool inside;     /* `node` may read the name itself */
+    TSNode
+        first; /* the value that the name is given in front of it, which becomes a tensor, too, where `rewrites`; else null */
+    const gg__known_name *known; /* other names that `node` binds */
+    size_t known_count;
 } gg__replacement;
 
 /* All its uses, once to ask for the precision that they want and once with it; with `edits`, they are written, texts in `arena`.  Both may be NULL. */

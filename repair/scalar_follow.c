@@ -39,7 +39,14 @@ typedef struct invariance {
     gg_str name;
 } invariance;
 
-/* Does this binding of the name leave what is known of it: a new value that is alike, or a change in place? */
+static bool counts_range(const gg_tree *tree, TSNode target) {
+    TSNode loop = gg__parent(target), function = gg__field(gg__field(loop, "right"), "function");
+    return gg_node_is(loop, "for_statement") && ts_node_eq(gg__field(loop, "left"), target) &&
+           gg__names_builtin(tree, function, "range");
+}
+
+/* Does this binding of the name leave what is known of it: a new value that is alike, or a change in place?  What has torch's default dtype in
+ * front of a loop is as what it becomes in there. */
 static bool is_alike(TSNode node, void *data) {
     const invariance *v = data;
     if (!gg_node_is(node, "identifier") || !gg_str_equal(gg__text(v->u->in.tree, node), v->name) ||
@@ -47,10 +54,13 @@ static bool is_alike(TSNode node, void *data) {
         return true;
     TSNode assignment = gg__parent(node), right = gg__field(assignment, "right");
     gg__meta old = gg__infer_loosely(&v->u->in, node);
+    if (old.sort == GG__SCALAR_INT && counts_range(v->u->in.tree, node)) return true;
     if (old.sort != GG__TENSOR || !gg_node_is(gg__parent(assignment), "expression_statement")) return false;
     if (gg_node_is(assignment, "augmented_assignment")) return true;
+    gg__meta given = gg__infer_loosely(&v->u->in, right);
+    if (given.vague == GG__DEFAULT) given.vague = old.vague;
     return gg_node_is(assignment, "assignment") && ts_node_is_null(gg__field(assignment, "type")) &&
-           ts_node_eq(gg__field(assignment, "left"), node) && gg__same_tensor(old, gg__infer_loosely(&v->u->in, right));
+           ts_node_eq(gg__field(assignment, "left"), node) && gg__same_tensor(old, given);
 }
 
 /* Forgets the names that a statement binds, but for those of which the same holds wherever in it, however often it runs. */
@@ -222,6 +232,20 @@ static bool is_consistent(const gg__scalar_uses *u) {
     return true;
 }
 
+/* Forgets what the block binds, which is behind it now: a loop comes back, a branch may not have been taken.  But not the names of which the same
+ * holds wherever in the function. */
+static void leave(gg__scalar_uses *u, TSNode block) {
+    known k = {.u = u};
+    moment *now = GG_ARENA_NEW(u->arena, moment);
+    keep(now, u);
+    settle(u, gg__field(gg__function(block), "body"));
+    for (size_t i = 0; i < u->record.fact_count; i++)
+        if (u->facts[i].name.len) k.names[k.count++] = u->facts[i].name;
+    restore(u, now);
+    gg__visit(block, forget_unless_known, &k);
+    relearn(u);
+}
+
 static bool follow_from(gg__scalar_uses *u, TSNode statement) {
     TSNode body = gg__field(gg__function(statement), "body");
     if (gg_node_is(statement, "for_statement") && !follow(u, statement)) return false; /* over the numbers */
@@ -233,8 +257,7 @@ static bool follow_from(gg__scalar_uses *u, TSNode statement) {
         for (TSNode next = ts_node_next_named_sibling(at); !ts_node_is_null(next);
              next = ts_node_next_named_sibling(next))
             if (!follow(u, next)) return false;
-        gg__visit(gg__parent(at), gg__scalar_forget_bound, u); /* a loop comes back, a branch may not have been taken */
-        relearn(u);
+        leave(u, gg__parent(at));
     }
     return true;
 }

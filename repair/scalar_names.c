@@ -16,7 +16,8 @@ bool gg__watches_names(const gg_tree *tree, TSNode identifier) {
 typedef struct outside {
     const gg_tree *tree;
     gg__tracked *t;
-    TSNode scope, taken;
+    TSNode scope, taken, first;
+    bool inside;
 } outside;
 
 /* Is the name used nowhere but behind this assignment, in the function's own scope?  Others may assign something else to it. */
@@ -28,7 +29,10 @@ static bool is_inside(TSNode node, void *data) {
     if (!gg_str_equal(text, o->t->name) || ts_node_start_byte(node) == o->t->bound || gg__is_member_name(node))
         return true;
     if (!ts_node_eq(gg__function(node), o->scope)) return false;
-    if (ts_node_is_null(gg__assigned(node))) return ts_node_start_byte(node) >= o->t->from;
+    if (gg__covers(o->taken, gg_node_span(node)) && (o->inside || gg__is_binding(node))) return true;
+    if (!ts_node_is_null(o->first) && ts_node_eq(gg__field(gg__parent(node), "right"), o->first)) return true;
+    bool several = gg__is_binding(node) && !ts_node_is_null(gg__several_assigned(gg__statement(node)));
+    if (ts_node_is_null(gg__assigned(node)) && !several) return ts_node_start_byte(node) >= o->t->from;
     o->t->rebound = o->t->rebound || !gg__covers(o->taken, gg_node_span(node));
     return true;
 }
@@ -74,7 +78,7 @@ bool gg__scalar_track(gg__scalar_uses *u, TSNode identifier, uint32_t from, gg__
         if (gg_str_equal(u->tracked[i].name, t->name)) /* `s = l[0] + l[1]` comes here for each of them */
             return u->tracked[i].bound == t->bound && u->tracked[i].lists == lists &&
                    u->tracked[i].scalar.sort == scalar.sort;
-    outside o = {u->in.tree, t, function, u->taken};
+    outside o = {u->in.tree, t, function, u->taken, u->first, u->inside};
     if (!gg__visit(function, is_inside, &o) || (lists && t->rebound))
         return gg__hinder(&u->in, identifier, "is read where it may hold something else, or by another function");
     u->tracked_count++;

@@ -96,7 +96,13 @@ static bool replace(const gg_rule_input *in, gg__replacement *r, gg_arena *arena
         if (!gg__scalar_uses_init(&u, in, r->dtype, r->widening)) return false;
         u.settled = round == 1;
         u.approximate = r->approximate;
+        u.one_dtype = r->one_dtype;
+        u.by_default = r->by_default;
         u.taken = r->node;
+        u.inside = r->inside;
+        u.first = r->first;
+        if (r->known) gg__visit(r->node, gg__scalar_forget_bound, &u);
+        for (size_t i = 0; i < r->known_count; i++) gg__scalar_learn(&u, r->known[i].name, r->known[i].meta);
         u.asked = r->asked;
         u.ask_count = r->ask_count;
         u.arena = arena;
@@ -105,6 +111,8 @@ static bool replace(const gg_rule_input *in, gg__replacement *r, gg_arena *arena
                           : gg__scalar_use(&u, r->node, r->scalar);
         if (!used) return gg__scalar_refuse(&u, r->node);
         if (!gg__scalar_follow(&u, named ? r->node : gg__statement(r->node))) return false;
+        if (r->one_dtype && (u.widening != r->widening || u.rewrites))
+            return gg__hinder(in, r->node, "is computed with as Python computes, where it was a tensor on other ways");
         r->widening = u.widening;
         r->rewrites = u.rewrites;
     }

@@ -9,6 +9,8 @@
 
 enum { GG__MAX_BINDINGS = 24, GG__MAX_MADE = 128, GG__MAX_KNOWN = 192, GG__MAX_OUTER = 64 };
 
+struct gg__replacement;
+
 typedef struct gg__binding { /* what a name holds in an arm */
     gg_str name;
     gg_str text; /* the expression, or the name it has after the edit */
@@ -16,7 +18,8 @@ typedef struct gg__binding { /* what a name holds in an arm */
     TSNode from;    /* the expression whose value it is; null when it was selected */
     uint64_t reads; /* bits of select.outer: the names that it is made of, as they were before the branch */
     bool pending;   /* the expression is not evaluated yet: it is written where it is used, or on a line of its own */
-    bool form;      /* of "return": the text is what stands around the values that are returned (returned.c) */
+    struct gg__replacement *number; /* a number of Python's that was chosen; `meta` says nothing then */
+    bool form; /* of "return": the text is what stands around the values that are returned (returned.c) */
 } gg__binding;
 
 typedef struct gg__arm {
@@ -150,15 +153,31 @@ bool gg__divisors_are_smooth(const gg__select *s, const gg__arm *arm, TSNode nod
  * both may be NULL. */
 bool gg__select_number(const gg_rule_input *in, bool approximate, TSNode *out_node, gg_arena *arena, gg_edits *edits);
 
+/* ---- chosen_numbers.c -----------------------------------------------------------------------------------------------------
+ * What takes the place of two constants, `wide` where they need double precision; false where they are none, or of two kinds. */
+bool gg__of_constants(gg__meta a, gg__meta b, struct gg__replacement *r, bool *wide);
+gg_str gg__wide_text(gg_str torch, gg_str text, gg_arena *arena); /* of a number in double precision */
+/* The value that the name is given in the same block in front of the statement, and keeps until then; else null. */
+TSNode gg__given_before(const gg_tree *tree, TSNode statement, gg_str name);
+/* The selection of two constants, or of a count and one more. */
+bool gg__choose_number(gg__select *s, gg__test test, const gg__binding *a, const gg__binding *b, gg__binding *out);
+/* Is what reads the number behind the branch fine with a tensor?  `always`: the branch is taken out whole. */
+bool gg__fits_number(const gg__select *s, const gg__arm *arm, const gg__binding *b, bool always);
+gg_str gg__number_text(const gg__select *s, const gg__binding *b);
+
 /* ---- branches.c --------------------------------------------------------------------------------------------------------- */
 typedef struct gg__branch {
     TSNode node;
     gg_span span; /* what is replaced */
     gg_str text;
     bool copies;
+    struct gg__replacement *numbers[GG__MAX_BINDINGS]; /* names that held numbers */
+    size_t number_count;
 } gg__branch;
 /* All of it, for the branch at the site: with `stores`, one that stores something; else, one that does not.  With messages in its arms where `says`. */
 bool gg__select_branch(const gg_rule_input *in, bool stores, bool says, gg_arena *arena, gg__branch *out);
+/* The uses of its numbers that are written in another way (chosen_numbers.c). */
+void gg__edit_numbers(const gg_rule_input *in, const gg__branch *branch, gg_str torch, gg_arena *arena, gg_edits *out);
 /* Adds it to a rule's edits, with the import of torch where there is none. */
 void gg__edit_branch(const gg_rule_input *in, const gg__branch *branch, gg_arena *arena, gg_edits *out);
 

@@ -6,14 +6,11 @@
 
 #include <math.h>
 
-static bool is_single(gg__meta number) {
-    return number.constant && (double)(float)number.value == number.value;
-}
-
-/* What a tensor decides: a conditional expression, or an `if` and its `else` that assign to one name. */
+/* What a tensor decides: a conditional expression, or an `if` and its `else` that assign to one name, or what that name was given before. */
 typedef struct choice {
     TSNode node, condition, yes, no; /* node: what becomes the tensor */
     TSNode name;                     /* of the assignments; else null */
+    bool before;                     /* `no` is in front of it */
 } choice;
 
 /* The assignment that is all of a block. */
@@ -21,8 +18,20 @@ static TSNode only_assignment(TSNode block) {
     return gg__child_count(block) == 1 ? gg__assignment(gg__child(block, 0)) : (TSNode){0};
 }
 
+/* `scale = 1.0` in front of `if c: scale = 0.5`, in the same block. */
+static bool find_before(const gg_rule_input *in, TSNode node, choice *out) {
+    TSNode yes = only_assignment(gg__field(node, "consequence"));
+    *out = (choice){.node = node, .condition = gg__field(node, "condition"), .before = true};
+    out->name = gg__field(yes, "left");
+    out->yes = gg__field(yes, "right");
+    if (ts_node_is_null(yes)) return false;
+    out->no = gg__given_before(in->tree, node, gg__text(in->tree, out->name));
+    return !ts_node_is_null(out->no);
+}
+
 static bool find_statement(const gg_rule_input *in, TSNode node, choice *out) {
     TSNode other = gg__child_count(node) == 3 ? gg__field(node, "alternative") : (TSNode){0};
+    if (gg__child_count(node) == 2) return find_before(in, node, out);
     if (!gg_node_is(other, "else_clause")) return false;
     TSNode yes = only_assignment(gg__field(node, "consequence")), no = only_assignment(gg__field(other, "body"));
     *out = (choice){.node = node, .condition = gg__field(node, "condition"), .name = gg__field(yes, "left")};
@@ -44,43 +53,66 @@ static bool find(const gg_rule_input *in, choice *out) {
     return false;
 }
 
-static gg__scalar scalar_of(gg__meta a, gg__meta b) {
-    gg__scalar s = {.sort = a.sort, .magnitude = fmax(fabs(a.value), fabs(b.value)), .value_count = 2};
-    s.natural = a.natural && b.natural;
-    s.positive = a.value > 0 && b.value > 0;
-    s.values[0] = a.value;
-    s.values[1] = b.value;
-    return s;
+/* May the tensor be changed between, under a name that it has elsewhere? */
+static bool shows(const gg_rule_input *in, const choice *c, TSNode value, gg__meta m) {
+    TSNode statement = gg__statement(c->node), left = gg__field(gg__assignment(statement), "left");
+    TSNode name = ts_node_is_null(c->name) ? left : c->name;
+    return !m.fresh && !ts_node_is_null(name) && gg__alias_shows(in, statement, value, gg__text(in->tree, name));
+}
+
+/* … of a constant and a tensor without dimensions, which stays of its dtype: it may meet others of that only. */
+static bool of_tensor(const gg__select *s, const choice *c, bool first, gg__replacement *r) {
+    TSNode value = first ? c->yes : c->no;
+    gg__meta tensor = gg__infer(s->in, value), number = gg__infer(s->in, first ? c->no : c->yes);
+    if (c->before || !gg__selectable(s, tensor) || tensor.rank != 0 || (tensor.vague && tensor.vague != GG__DEFAULT) ||
+        tensor.layout.len || !gg_str_is(tensor.dtype, "torch.float32") || number.sort != GG__SCALAR_FLOAT ||
+        !number.constant || shows(s->in, c, value, tensor))
+        return false;
+    r->scalar = (gg__scalar){.sort = GG__SCALAR_FLOAT, .magnitude = fabs(number.value)};
+    r->dtype = tensor.dtype;
+    r->one_dtype = true;
+    r->by_default = tensor.vague == GG__DEFAULT;
+    return true;
+}
+
+static bool test_of(gg__select *s, const choice *c, gg__test *out) {
+    bool tested = gg__test_of(s, NULL, c->condition, out) || gg__test_drawn(s, c->condition, out);
+    return tested && (!s->on_cpu || gg__facts_on_cpu(s->in)); /* the number would be a tensor there */
+}
+
+static bool fit(gg__select *s, const choice *c, gg__replacement *r, bool *wide) {
+    const gg_rule_input *in = s->in;
+    gg__meta a = gg__infer(in, c->yes), b = gg__infer(in, c->no);
+    if (a.sort == GG__TENSOR || b.sort == GG__TENSOR) return of_tensor(s, c, a.sort == GG__TENSOR, r);
+    return gg__of_constants(a, b, r, wide) ||
+           (gg__is_number(a) && gg__is_number(b) &&
+            gg__hinder(in, c->node, "chooses between numbers that are no constants of one kind"));
 }
 
 static bool build(const gg_rule_input *in, bool approximate, gg_arena *arena, gg_edits *edits, TSNode *out_node,
                   gg_str *out) {
     choice c;
-    if (!find(in, &c) || gg__has_comment(in->tree, gg_node_span(c.node))) return false;
+    if (!find(in, &c) || gg__has_comment(in->tree, gg_node_span(c.node)) || !gg__can_name(in->tree, c.node, "torch"))
+        return false;
     *out_node = c.node;
-    gg__meta a = gg__infer(in, c.yes), b = gg__infer(in, c.no);
-    bool known = a.sort == b.sort && (a.sort == GG__SCALAR_FLOAT || a.sort == GG__SCALAR_INT);
-    if (!gg__can_name(in->tree, c.node, "torch")) return false;
-    if (!known || !is_single(a) || !is_single(b))
-        return gg__is_number(a) && gg__is_number(b) &&
-               gg__hinder(in, c.node, "chooses between numbers that are no constants of one kind");
-    gg__replacement r = {.node = c.node, .name = c.name, .scalar = scalar_of(a, b), .approximate = approximate};
-    r.dtype = a.sort == GG__SCALAR_INT ? GG_STR("torch.int64") : GG_STR("torch.float32");
-    if (!gg__scalar_replace(in, &r, arena, edits)) return false;
+    gg__replacement r = {.node = c.node, .name = c.name, .approximate = approximate};
     gg__select s;
     gg__test test;
+    bool wide = false;
     gg__select_init(&s, in, c.node, arena);
-    bool tested = gg__test_of(&s, NULL, c.condition, &test) || gg__test_drawn(&s, c.condition, &test);
-    tested = tested && (!s.on_cpu || gg__facts_on_cpu(in)); /* the number would be a tensor there */
-    if (tested) {
-        gg_str text = gg__where(&s, test, gg__text(in->tree, gg__strip_parentheses(c.yes)),
-                                gg__text(in->tree, gg__strip_parentheses(c.no)));
+    s.finite = gg__asks_finiteness(in->tree, c.condition);
+    bool done = fit(&s, &c, &r, &wide) && gg__scalar_replace(in, &r, arena, edits) && test_of(&s, &c, &test);
+    if (done) {
+        gg_str yes = gg__text(in->tree, gg__strip_parentheses(c.yes)); /* of the two, one that is wide is enough */
+        if (wide) yes = gg__wide_text(s.torch, yes, arena);
         gg_str name = ts_node_is_null(c.name) ? GG_STR_NULL : gg__text(in->tree, c.name);
+        gg_str no = c.before ? name : gg__text(in->tree, gg__strip_parentheses(c.no));
+        gg_str text = gg__where(&s, test, yes, no);
         *out = gg_arena_printf(arena, "%.*s%s%.*s%s", GG_STR_ARG(name), name.len ? " = " : "", GG_STR_ARG(text),
-                               r.widening == GG__TO_DOUBLE ? ".double()" : "");
+                               r.widening == GG__TO_DOUBLE && !wide ? ".double()" : "");
     }
     gg__select_clear(&s);
-    return tested;
+    return done;
 }
 
 bool gg__select_number(const gg_rule_input *in, bool approximate, TSNode *out_node, gg_arena *arena, gg_edits *edits) {

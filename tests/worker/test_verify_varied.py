@@ -196,10 +196,10 @@ WRONG = [
         entry="N()",
     ),
     Case(
-        "a dtype that is the usual one where torch's default is",
-        "def f(x, n):\n    h = x * 2\n    if n > 10:\n        h = torch.ones(4, 4)\n    return h\n",
-        "def f(x, n):\n    h = x * 2\n    return torch.where(n > 10, torch.ones(4, 4), h)\n",
-        "on the given inputs with float64 for torch's default dtype, eager: the result has dtype torch.float64",
+        "a dtype that is torch's default one only as long as that is another",
+        "def f(x, n):\n    h = torch.zeros(4, 4)\n    if n > 10:\n        h = h + 1\n    return h\n",
+        "def f(x, n):\n    h = torch.zeros(4, 4, dtype=torch.float32)\n    return torch.where(n > 10, h + 1, h)\n",
+        "on the given inputs with float64, also for torch's default dtype, eager: the result has dtype torch.float32",
         args=COUNT,
     ),
     Case(

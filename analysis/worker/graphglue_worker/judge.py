@@ -235,9 +235,12 @@ def _compare_sides(a: Side, b: Side, classes: set[str], copies: bool) -> Iterato
                     yield f"on {plan}, {how}: {words}", outputs
     yield from _misread(a, b)
     yield from _compiled_more_often(a, b)
+    differentiable = any(gradients is not None for gradients in a.gradients.values())
     for plan, gradients in a.gradients.items():
         if plan.removesuffix(observe.TWO_CALLS) in undefined or (gradients is None and _extra(plan)):
             continue
+        if differentiable and gradients is None and _are_zero(b.gradients.get(plan)):
+            continue  # it took no way that has gradients, and what is selected from has zeros there
         if plan in b.gradients:
             for words, outputs in _compare_gradients(gradients, b.gradients[plan]):
                 yield f"on {plan}: {words}", outputs
@@ -376,6 +379,14 @@ def _is_assert(was: tuple[str, str] | None, error: tuple[str, str] | None) -> bo
 
 def _raises(said: str | None) -> str:
     return f"raises {said}" if said else "returns"
+
+
+def _are_zero(gradients: Any) -> bool:
+    """Is there some, and nothing but zeros?"""
+    if gradients is None:
+        return False
+    parts = [g.elements() for g in gradients.values() if g is not None]
+    return all(rest is not None and not bool((rest != 0).any()) for rest in parts)
 
 
 def _compare_gradients(x: Any, y: Any) -> Iterator[Found]:

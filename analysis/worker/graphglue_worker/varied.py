@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 AUTOCAST, DOUBLE, BY_DEFAULT, NARROW = (
     "autocast to bfloat16",
     "float64",
-    "float64 for torch's default dtype",
+    "float64, also for torch's default dtype",
     "bfloat16, the module too",
 )
-DTYPES = {AUTOCAST: torch.bfloat16, BY_DEFAULT: torch.float32, DOUBLE: torch.float64, NARROW: torch.bfloat16}
+DTYPES = {AUTOCAST: torch.bfloat16, BY_DEFAULT: torch.float64, DOUBLE: torch.float64, NARROW: torch.bfloat16}
 GIVEN_WITH, NO_ROWS, STRIDES = "the given inputs with ", "no rows", "other strides"
 MOST_NUMBERS, MOST_PARTS = 6, 4  # numbers of the call, and tensors of its lists, that are varied each by itself
 LARGE, LARGER_THAN_SIZES = (
@@ -189,7 +189,7 @@ def _autocast(call: "Call") -> bool:
 
 def _by_default(call: "Call") -> bool:
     call.under = _double_by_default
-    return True
+    return _in_dtype(torch.float64)(call)
 
 
 def _dtypes(call: "Call") -> Iterator[tuple[str, Step]]:
@@ -197,9 +197,9 @@ def _dtypes(call: "Call") -> Iterator[tuple[str, Step]]:
     if not _all_single(call):
         return
     yield AUTOCAST, _autocast
-    yield BY_DEFAULT, _by_default
     own = module(call.fn) is not None
     if own or not left_behind.global_modules():  # which would stay as they are
+        yield BY_DEFAULT, _by_default
         yield DOUBLE, _in_dtype(torch.float64)
     if own:
         yield NARROW, _in_dtype(torch.bfloat16)
