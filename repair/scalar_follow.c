@@ -93,12 +93,36 @@ static bool forget_unless_known(TSNode node, void *data) {
     return true;
 }
 
+typedef struct rebound {
+    const gg_tree *tree;
+    TSNode but;
+    gg_str name;
+} rebound;
+
+static bool is_not_rebound(TSNode node, void *data) {
+    const rebound *r = data;
+    return !gg_node_is(node, "identifier") || ts_node_eq(node, r->but) || !gg__is_binding(node) ||
+           !gg_str_equal(gg__text(r->tree, node), r->name);
+}
+
 static bool follow(gg__scalar_uses *u, TSNode statement);
 
 static bool follow_block(gg__scalar_uses *u, TSNode block) {
     for (uint32_t i = 0; i < gg__child_count(block); i++)
         if (!follow(u, gg__child(block, i))) return false;
     return true;
+}
+
+/* `for i in range(n)`, `for i, v in enumerate(l)`: i, where nothing else in the loop binds it. */
+static void learn_counter(gg__scalar_uses *u, TSNode loop) {
+    TSNode target = gg__field(loop, "left"), function = gg__field(gg__field(loop, "right"), "function");
+    bool enumerated = gg__names_builtin(u->in.tree, function, "enumerate") && gg_node_is(target, "pattern_list");
+    if (enumerated) target = gg__child(target, 0);
+    if (!gg_node_is(target, "identifier") || (!enumerated && !gg__names_builtin(u->in.tree, function, "range"))) return;
+    gg_str name = gg__text(u->in.tree, target);
+    rebound r = {u->in.tree, target, name};
+    if (!is_tracked(u, name) && gg__visit(loop, is_not_rebound, &r))
+        gg__scalar_learn(u, name, (gg__meta){.sort = GG__SCALAR_INT});
 }
 
 /* A loop's body starts from what holds wherever in the loop. */
@@ -110,6 +134,7 @@ static bool follow_loop(gg__scalar_uses *u, TSNode loop) {
     relearn(u);
     for (size_t i = 0; i < u->record.fact_count; i++)
         if (u->facts[i].name.len) k.names[k.count++] = u->facts[i].name;
+    learn_counter(u, loop);
     TSNode condition = gg__field(loop, "condition"), left = gg__field(loop, "left");
     if (!ts_node_is_null(condition) && !gg__visit(condition, gg__scalar_check_name, u)) return false;
     if (!ts_node_is_null(left) && !gg__visit(left, gg__scalar_check_name, u)) return false;

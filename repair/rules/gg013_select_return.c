@@ -1,5 +1,5 @@
 /* GG013 select-return: `if c: return a` in front of more statements and a last return.
- * Offers: the early value and the condition are kept, and the last return selects with torch.where.
+ * Offers: the early value and the condition are kept, and the last return selects with torch.where; flags of Python's in front stay an if.
  * Refuses: unless what is between are assignments of pure expressions, whose gradients are finite where the values are, and both values have one
  * dtype, shape and layout.  Safety: exact.  Page: docs/rules/GG013.md */
 #include "repair/grown.h"
@@ -10,8 +10,9 @@
 typedef struct early {
     TSNode node, value, last; /* the if statement, what it returns, the last return */
     gg__test test;
-    gg_str first, second;             /* texts of both values */
-    gg_str chosen;                    /* the condition's name */
+    gg_str flags;         /* conditions in front that stay Python's: where they are false nothing is selected */
+    gg_str first, second; /* texts of both values */
+    gg_str chosen;        /* the condition's name */
     gg_edit guards[GG__MAX_BINDINGS]; /* right sides between with other divisors */
     size_t guard_count;
 } early;
@@ -66,6 +67,12 @@ static bool find_if(const gg_rule_input *in, early *e) {
            ts_node_is_null(gg__field(at, "alternative")) && returns_value(statement) && gg__alone_on_line(in->tree, at);
 }
 
+/* Behind flags no divisor can ask whether it is wanted: the condition may not have been asked. */
+static bool ask(gg__select *s, early *e, TSNode condition) {
+    return gg__test_of(s, NULL, condition, &e->test) || gg__test_drawn(s, condition, &e->test) ||
+           (!s->divides_safely && gg__split_condition(s, condition, &e->flags, &e->test));
+}
+
 static bool look(gg__select *s, early *e, gg__arm *arm) {
     uint64_t reads, other;
     if (!find_if(s->in, e)) return false;
@@ -73,8 +80,7 @@ static bool look(gg__select *s, early *e, gg__arm *arm) {
     s->statement = e->node;
     s->finite = gg__asks_finiteness(s->in->tree, condition);
     if (!gg_node_is(function, "function_definition") || !gg__visit(function, is_no_scope, &function)) return false;
-    if (gg__has_comment(s->in->tree, gg_node_span(e->node)) ||
-        (!gg__test_of(s, NULL, condition, &e->test) && !gg__test_drawn(s, condition, &e->test)))
+    if (gg__has_comment(s->in->tree, gg_node_span(e->node)) || !ask(s, e, condition))
         return gg__untestable(s, condition);
     e->chosen = gg__new_name(s, "chosen");
     s->taken = (gg__test){e->chosen, e->test.negated, true};
@@ -84,7 +90,7 @@ static bool look(gg__select *s, early *e, gg__arm *arm) {
     s->taken.negated = !e->test.negated;
     TSNode at = gg__next_statement(e->node), end = at;
     while (!ts_node_is_null(end) && !returns_value(end)) end = gg__next_statement(end);
-    if (!ts_node_is_null(end)) gg__learn_asked(s, arm, condition, end);
+    if (!ts_node_is_null(end) && e->flags.len == 0) gg__learn_asked(s, arm, condition, end);
     size_t learned = arm->count;
     while (!ts_node_is_null(at) && !returns_value(at)) {
         if (!follow(s, e, arm, at)) return false;
@@ -125,6 +131,30 @@ static bool grows_apart(const gg_rule_input *in, bool divides_safely, TSNode nod
     return apart && !gg__hinder(in, node, "what is returned may have other sizes on the other way with other inputs");
 }
 
+/* What takes the place of the if statement. */
+static gg_str keeping_text(const gg__select *s, const early *e, gg_str kept) {
+    gg_str unit = e->flags.len ? gg__indent_unit(s->in->tree) : GG_STR_NULL;
+    gg_str head = GG_STR_NULL;
+    if (e->flags.len)
+        head = gg_arena_printf(s->arena, "%.*s = None%.*s%.*sif %.*s:%.*s%.*s%.*s", GG_STR_ARG(e->chosen),
+                               GG_STR_ARG(s->newline), GG_STR_ARG(s->indent), GG_STR_ARG(e->flags),
+                               GG_STR_ARG(s->newline), GG_STR_ARG(s->indent), GG_STR_ARG(unit));
+    return gg_arena_printf(s->arena, "%.*s%.*s = %.*s%.*s%.*s%.*s%.*s = %.*s", GG_STR_ARG(head), GG_STR_ARG(e->chosen),
+                           GG_STR_ARG(e->test.text), GG_STR_ARG(s->newline), GG_STR_ARG(s->indent), GG_STR_ARG(unit),
+                           GG_STR_ARG(kept), GG_STR_ARG(e->first));
+}
+
+/* … and of the last value. */
+static gg_str last_text(gg__select *s, const early *e, gg_str kept) {
+    gg__test test = {.text = e->chosen, .negated = e->test.negated, .atom = true};
+    gg_str selected = gg__where(s, test, kept, e->second);
+    if (e->flags.len == 0) return selected;
+    gg_str last = gg__text(s->in->tree, e->last);
+    if (gg_node_is(e->last, "conditional_expression")) last = gg__closed(s, last, e->last);
+    return gg_arena_printf(s->arena, "%.*s if %.*s is None else %.*s", GG_STR_ARG(last), GG_STR_ARG(e->chosen),
+                           GG_STR_ARG(selected));
+}
+
 static bool build_with(const gg_rule_input *in, bool divides_safely, gg_arena *arena, TSNode *out_node, gg_edits *out) {
     gg__select s;
     early e = {0};
@@ -136,15 +166,11 @@ static bool build_with(const gg_rule_input *in, bool divides_safely, gg_arena *a
     bool done = look(&s, &e, arm) && !grows_apart(in, divides_safely, e.node, arena);
     *out_node = e.node;
     if (done && out) {
-        gg_str chosen = e.chosen, kept = gg__new_name(&s, "early");
-        gg_edits_add(out, gg_node_span(e.node),
-                     gg_arena_printf(arena, "%.*s = %.*s%.*s%.*s%.*s = %.*s", GG_STR_ARG(chosen),
-                                     GG_STR_ARG(e.test.text), GG_STR_ARG(s.newline), GG_STR_ARG(s.indent),
-                                     GG_STR_ARG(kept), GG_STR_ARG(e.first)));
-        e.test.text = chosen;
+        gg_str kept = gg__new_name(&s, "early");
+        gg_edits_add(out, gg_node_span(e.node), keeping_text(&s, &e, kept));
         out->copies = s.copies;
         for (size_t i = 0; i < e.guard_count; i++) gg_edits_add(out, e.guards[i].span, e.guards[i].text);
-        gg_edits_add(out, gg_node_span(e.last), gg__where(&s, e.test, kept, e.second));
+        gg_edits_add(out, gg_node_span(e.last), last_text(&s, &e, kept));
     }
     gg__select_clear(&s);
     return done;
