@@ -28,17 +28,32 @@ static bool is_loop(const gg_tree *tree, TSNode node) {
            gg_node_is(node, "while_statement");
 }
 
-/* `if c: …; break` in the body of a loop; neither has an else. */
-static bool find_break(const gg_rule_input *in, gg__loop *l) {
+/* `if c: …` in the body of a loop; neither has an else. */
+static bool find_if(const gg_rule_input *in, gg__loop *l) {
     TSNode at = gg_node_at(in->tree, in->span);
     while (!ts_node_is_null(at) && !gg_node_is(at, "block") && !gg_node_is(at, "if_statement")) at = gg__parent(at);
     if (!gg_node_is(at, "if_statement") || !gg__covers(gg__field(at, "condition"), in->span)) return false;
     l->end = at;
     l->node = gg__parent(gg__parent(at));
-    TSNode last = last_statement(gg__field(at, "consequence"));
     return ts_node_is_null(gg__field(at, "alternative")) && is_loop(in->tree, l->node) &&
            ts_node_is_null(gg__field(l->node, "alternative")) && gg__alone_on_line(in->tree, l->node) &&
-           gg__alone_on_line(in->tree, at) && (gg_node_is(last, "break_statement") || find_returned(in->tree, last, l));
+           gg__alone_on_line(in->tree, at);
+}
+
+static bool find_break(const gg_rule_input *in, gg__loop *l) {
+    if (!find_if(in, l)) return false;
+    TSNode last = last_statement(gg__field(l->end, "consequence"));
+    return gg_node_is(last, "break_statement") || find_returned(in->tree, last, l);
+}
+
+bool gg__find_early_return(const gg_rule_input *in, gg__loop *out) {
+    *out = (gg__loop){.late = true};
+    if (!find_if(in, out)) return false;
+    TSNode only = gg__only_statement(gg__field(out->end, "consequence")), next = gg__next_statement(out->node);
+    out->value = gg__child(only, 0);
+    out->kept = gg__child(next, 0);
+    return gg_node_is(only, "return_statement") && gg_node_is(next, "return_statement") && gg__child_count(only) == 1 &&
+           gg__child_count(next) == 1 && gg__alone_on_line(in->tree, next) && gg_node_is(out->node, "for_statement");
 }
 
 /* `while t > 1 and i < 5:`, with `i += 1` in its body: what is in front of the loop says where i begins. */

@@ -13,12 +13,17 @@ typedef struct gg__loop {
     /* `if c: return value`, where what follows the loop is `return kept`, a name: the if statement is `kept = value; break`.  Null where it is a break, or
      * returns what is returned behind the loop. */
     TSNode value, kept;
+    bool late; /* `value` and `kept` are any two expressions, each of which may be the result */
 } gg__loop;
 
 /* The loop whose end the site is: false when it has none of these forms. */
 bool gg__find_loop(const gg_rule_input *in, gg__loop *out);
+/* `if c: return value`, and nothing else, in a loop that `return kept` follows. */
+bool gg__find_early_return(const gg_rule_input *in, gg__loop *out);
 /* Is the range of a `for` one of at most GG__MAX_ITERATIONS known steps? */
 bool gg__is_short(const gg_rule_input *in, TSNode iterable);
+/* modules.c: does the loop go through ModuleLists, whose modules are known to be pure?  `*counter`: what enumerate() counts them with; null. */
+bool gg__goes_through_modules(const gg_rule_input *in, TSNode loop, TSNode *counter);
 /* The name of a number that the while loop counts, by which it is known how many iterations there are at most; null when there is none. */
 TSNode gg__find_counter(const gg_rule_input *in, gg__loop *l);
 

@@ -1,6 +1,7 @@
 /* Calls of modules that the capture knows to be pure: `self.proj(x)`.  See infer.h and gg_step. */
 #include "repair/built.h"
 #include "repair/infer.h"
+#include "repair/loops.h"
 
 /* In every instance, not only in the one that was captured. */
 static const gg_fact *module_fact(const gg_rule_input *in, TSNode path) {
@@ -42,6 +43,30 @@ static const gg_fact *called(const gg_rule_input *in, TSNode function) {
 
 bool gg__is_pure_module(const gg_rule_input *in, TSNode function) {
     return called(in, function) != NULL;
+}
+
+/* Is each target a module of such a list?  `*counter`: the number that enumerate() gives; null. */
+bool gg__goes_through_modules(const gg_rule_input *in, TSNode loop, TSNode *counter) {
+    TSNode target = gg__field(loop, "left"), items = gg__field(loop, "right"),
+           arguments = gg__field(items, "arguments");
+    *counter = (TSNode){0};
+    if (!gg_node_is(loop, "for_statement")) return false;
+    if (gg_node_is(target, "identifier")) {
+        const gg_fact *fact = module_fact(in, items);
+        return fact && is_list(fact);
+    }
+    bool counted = gg__names_builtin(in->tree, gg__field(items, "function"), "enumerate");
+    bool zipped = gg__names_builtin(in->tree, gg__field(items, "function"), "zip");
+    uint32_t count = gg__child_count(arguments), more = counted ? 1 : 0;
+    if (!gg_node_is(target, "pattern_list") || (!counted && !zipped) || gg__child_count(target) != count + more ||
+        (counted && count != 1))
+        return false;
+    for (uint32_t i = 0; i < count; i++) {
+        const gg_fact *fact = module_fact(in, gg__child(arguments, i));
+        if (!fact || !is_list(fact) || !gg_node_is(gg__child(target, i + more), "identifier")) return false;
+    }
+    if (counted) *counter = gg__child(target, 0);
+    return !counted || gg_node_is(*counter, "identifier");
 }
 
 /* What a kernel with its parameters makes of one dimension; -1 when it does not fit in. */

@@ -95,12 +95,12 @@ static bool add(loop *l, TSNode left, TSNode value, bool ends) {
     bool carried = gg__bound_before(in->tree, l->form.node, name);
     if (l->count == MAX_ASSIGNMENTS || m.sort != fact.sort || m.sort == GG__UNKNOWN) return false;
     if (m.sort == GG__TENSOR && (!is_same_here(m, fact) || !gg__selectable(&l->s, m))) return false;
-    if (carried ? m.sort != GG__TENSOR : ends || gg__is_live(&l->s, name)) return false;
+    if (carried ? m.sort != GG__TENSOR : ends || (!l->form.late && gg__is_live(&l->s, name))) return false;
     if (carried && !m.fresh && gg__alias_shows(in, l->form.node, value, name)) return false;
     if (carried && !gg__reads(in->tree, value, name) && gg__sizes_may_differ(in, l->form.node, m)) return false;
     bool behind = ts_node_start_byte(value) > ts_node_start_byte(l->form.end), lowered = false;
     if (carried && !begins_alike(l, value, name, fact, behind, &lowered)) return false;
-    if (carried && behind) { /* what it held before the loop may be what it ends with */
+    if (carried && behind && !l->form.late) { /* what it held before the loop may be what it ends with */
         if (gg__alias_shows(in, l->form.node, left, name)) return false;
         l->s.copies = l->s.copies || gg__is_copy(in, l->form.node, left, name);
     }
@@ -112,6 +112,7 @@ static bool add(loop *l, TSNode left, TSNode value, bool ends) {
 /* `out[:, t] = v` stores, behind the end, what is there. */
 static bool add_store(loop *l, TSNode left, TSNode value) {
     const gg_rule_input *in = l->s.in;
+    if (l->form.late) return false;
     TSNode base = gg__field(left, "value");
     gg__meta old = gg__infer_in(&l->s, &l->varying, left), m = gg__infer_in(&l->s, &l->varying, value);
     old.layout = m.layout; /* it keeps its own */
@@ -191,10 +192,12 @@ static const assigned *first_carried(const loop *l) {
     return NULL;
 }
 
-/* Numbers alone decide how many iterations there are at most. */
+/* Numbers alone decide how many iterations there are at most; or the modules of lists that the loop goes through. */
 static bool is_bounded(loop *l) {
     const gg_rule_input *in = l->s.in;
-    TSNode range = gg__field(l->form.node, "right"), target = gg__field(l->form.node, "left");
+    TSNode range = gg__field(l->form.node, "right"), target = gg__field(l->form.node, "left"), counter_of_modules;
+    if (gg__goes_through_modules(in, l->form.node, &counter_of_modules))
+        return ts_node_is_null(counter_of_modules) || add_number(l, counter_of_modules);
     if (gg_node_is(l->form.node, "for_statement"))
         return gg__is_short(in, range)
                    ? gg_node_is(target, "identifier") && !gg__is_live(&l->s, gg__text(in->tree, target)) &&
@@ -215,6 +218,47 @@ static bool look_at_while(loop *l) {
            gg__split_condition(&l->s, l->form.end, &l->flags, &l->test) && l->s.lines.len == 0;
 }
 
+/* Does each iteration make the name's tensor anew? */
+static bool is_made_inside(const loop *l, TSNode node) {
+    bool made = false;
+    for (size_t i = 0; i < l->count; i++) {
+        if (!gg_str_equal(l->items[i].name, gg__text(l->s.in->tree, gg__strip_parentheses(node)))) continue;
+        if (l->items[i].carried || !gg__infer_in(&l->s, &l->varying, l->items[i].value).fresh) return false;
+        made = true;
+    }
+    return made;
+}
+
+/* Both values can be selected, and it does not show that a selection is a new tensor. */
+static bool look_at_returns(loop *l) {
+    gg__select *s = &l->s;
+    uint64_t reads, other;
+    TSNode value = l->form.value, kept = l->form.kept, last = gg__parent(kept);
+    gg__meta a = gg__infer_in(s, &l->varying, value), b = gg__infer_in(s, &l->varying, kept);
+    gg__text_reading(s, NULL, value, &reads);
+    gg__text_reading(s, NULL, kept, &other);
+    a.fresh = a.fresh || is_made_inside(l, value);
+    b.fresh = b.fresh || is_made_inside(l, kept);
+    if (!gg__selectable(s, a)) return gg__unselectable_of(s, &l->varying, value, a);
+    if (!gg__selectable(s, b)) return gg__unselectable_of(s, &l->varying, kept, b);
+    if (!is_same_here(a, b)) return gg__hinder_unlike(s->in, l->form.end, GG_STR("return"), a, b);
+    if ((!a.fresh && gg__alias_shows(s->in, l->form.end, value, GG_STR_NULL)) ||
+        (!b.fresh && gg__alias_shows(s->in, last, kept, GG_STR_NULL)) ||
+        (!a.fresh && !b.fresh && gg__may_be_one(s->in, last, value, kept)))
+        return gg__hinder(s->in, value, "other code may hold this tensor, and a selection is a new one");
+    s->copies = (!a.fresh && gg__is_copy(s->in, l->form.end, value, GG_STR_NULL)) ||
+                (!b.fresh && gg__is_copy(s->in, last, kept, GG_STR_NULL));
+    return ((reads & other) || !gg__sizes_may_differ(s->in, l->form.end, a)) &&
+           !gg__has_comment(s->in->tree, gg_node_span(kept));
+}
+
+static bool look_at_early_return(loop *l) {
+    TSNode condition = gg__field(l->form.end, "condition"), body = gg__field(l->form.node, "body");
+    l->s.indent = gg__indent(l->s.in->tree, ts_node_start_byte(l->form.end));
+    return is_bounded(l) && add_names(l, body) && add_block(l, body, false) && first_carried(l) && look_at_returns(l) &&
+           gg__test_of(&l->s, &l->varying, condition, &l->test) && l->s.lines.len == 0;
+}
+
 static bool look_at_break(loop *l) {
     TSNode condition = gg__field(l->form.end, "condition"), arm = gg__field(l->form.end, "consequence"),
            body = gg__field(l->form.node, "body");
@@ -225,15 +269,31 @@ static bool look_at_break(loop *l) {
     return names && gg__test_of(&l->s, &l->varying, condition, &l->test) && l->s.lines.len == 0;
 }
 
-/* Everything but the texts.  Clear l->s in any case. */
-static bool look(const gg_rule_input *in, loop *l, gg_arena *arena) {
+static bool look_at(const gg_rule_input *in, bool late, loop *l, gg_arena *arena) {
     *l = (loop){0};
     gg__select_init(&l->s, in, gg__statement(gg_node_at(in->tree, in->span)), arena);
-    if (!gg__find_loop(in, &l->form)) return false;
+    if (!(late ? gg__find_early_return(in, &l->form) : gg__find_loop(in, &l->form))) return false;
     bool counts = l->form.counts;
     l->s.statement = l->form.node;
     l->s.finite = gg__asks_finiteness(in->tree, counts ? l->form.end : gg__field(l->form.end, "condition"));
-    return gg__can_name(in->tree, l->form.node, "torch") && (counts ? look_at_while(l) : look_at_break(l));
+    if (!gg__can_name(in->tree, l->form.node, "torch")) return false;
+    if (late) return look_at_early_return(l);
+    return counts ? look_at_while(l) : look_at_break(l);
+}
+
+/* Everything but the texts.  Clear l->s in any case. */
+static bool look(const gg_rule_input *in, loop *l, gg_arena *arena) {
+    gg_rule_input quiet = *in; /* what hinders the second try hinders */
+    gg__loop form;
+    bool may_be_late = gg__find_early_return(in, &form);
+    quiet.hindrance = may_be_late ? NULL : in->hindrance;
+    if (look_at(&quiet, false, l, arena)) {
+        l->s.in = in;
+        return true;
+    }
+    if (!may_be_late) return false;
+    gg__select_clear(&l->s);
+    return look_at(in, true, l, arena);
 }
 
 /* A name for the new value: itself, or one that it gets in a line in front. */
@@ -281,6 +341,32 @@ static gg_str end_text(loop *l, gg_str done, gg_edits *out) {
                            GG_STR_ARG(done), GG_STR_ARG(done), GG_STR_ARG(test));
 }
 
+/* The value of the first return that was come to, and behind the loop the choice between it and the last one. */
+static void write_early_return(loop *l, gg_str done, gg_str early, gg_edits *out) {
+    gg_arena *arena = l->s.arena;
+    const gg_tree *tree = l->s.in->tree;
+    gg_str value = gg__text(tree, gg__strip_parentheses(l->form.value)), late = gg__text(tree, l->form.kept);
+    gg_str test = gg__test_text(&l->s, l->test), head = GG_STR_NULL;
+    gg__test chosen = {done, false, true};
+    TSNode last = gg__parent(l->form.kept);
+    gg_str comments = gg__comments(tree, gg_node_span(l->form.end), NULL, 0, arena);
+    gg_edits_add(out, gg_node_span(l->form.end),
+                 gg_arena_printf(arena, "%.*s%.*s = %.*s if %.*s is None else %.*s%.*s%.*s%.*s = %.*s | (%.*s)",
+                                 GG_STR_ARG(comments), GG_STR_ARG(early),
+                                 GG_STR_ARG(gg__closed(&l->s, value, l->form.value)), GG_STR_ARG(early),
+                                 GG_STR_ARG(gg__where(&l->s, chosen, early, value)), GG_STR_ARG(l->s.newline),
+                                 GG_STR_ARG(l->s.indent), GG_STR_ARG(done), GG_STR_ARG(done), GG_STR_ARG(test)));
+    if (!gg_node_is(gg__strip_parentheses(l->form.kept), "identifier")) {
+        gg_str name = gg__new_name(&l->s, "late"), indent = gg__indent(tree, ts_node_start_byte(last));
+        head = gg_arena_printf(arena, "%.*s = %.*s%.*s%.*s", GG_STR_ARG(name), GG_STR_ARG(late),
+                               GG_STR_ARG(l->s.newline), GG_STR_ARG(indent));
+        late = name;
+    }
+    gg_edits_add(out, gg_node_span(last),
+                 gg_arena_printf(arena, "%.*sreturn %.*s if %.*s is None else %.*s", GG_STR_ARG(head), GG_STR_ARG(late),
+                                 GG_STR_ARG(early), GG_STR_ARG(gg__where(&l->s, chosen, early, late))));
+}
+
 /* The numbers' part of the condition, and the tensors' as the first thing that the body does. */
 static void write_while(loop *l, gg_str done, gg_edits *out) {
     uint32_t start = ts_node_start_byte(gg__field(l->form.node, "body"));
@@ -316,11 +402,17 @@ static int edit(const gg_rule_input *in, const gg_rule_match *match, gg_arena *a
             gg_arena_printf(arena, "%.*s = %.*s.new_zeros((), dtype=%.*s.bool)%.*s%.*s", GG_STR_ARG(done),
                             GG_STR_ARG(tensor), GG_STR_ARG(l->s.torch), GG_STR_ARG(l->s.newline), GG_STR_ARG(indent));
         gg__require_module(in->tree, match->node, "torch", arena, out);
+        gg_str early = l->form.late ? gg__new_name(&l->s, "early") : GG_STR_NULL;
+        if (early.len)
+            flag = gg_arena_printf(arena, "%.*s = None%.*s%.*s%.*s", GG_STR_ARG(early), GG_STR_ARG(l->s.newline),
+                                   GG_STR_ARG(indent), GG_STR_ARG(flag));
         gg_edits_add(out, (gg_span){start, start}, flag);
-        for (size_t i = 0; i < l->count; i++)
+        for (size_t i = 0; i < l->count && !l->form.late; i++)
             if ((l->items[i].carried || l->items[i].stored) && !l->items[i].ends)
                 write_where(l, done, &l->items[i], false, out);
-        if (l->flags.len)
+        if (l->form.late)
+            write_early_return(l, done, early, out);
+        else if (l->flags.len)
             write_while(l, done, out);
         else
             gg_edits_add(out, gg_node_span(l->form.end), end_text(l, done, out));
