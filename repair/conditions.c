@@ -184,16 +184,26 @@ static size_t operands_of(const gg_tree *tree, TSNode node, const char *op, TSNo
     return count;
 }
 
-static void add_flag(gg__select *s, gg_str *flags, TSNode node, const char *op) {
+static void add_flag(gg__select *s, gg_str *flags, TSNode node, const char *op, bool negated) {
     bool loose = gg__needs_parentheses(node) && !gg_node_is(node, "not_operator");
     gg_str text = gg__text(s->in->tree, node);
-    *flags = gg_arena_printf(s->arena, "%.*s%s%s%.*s%s", GG_STR_ARG(*flags), flags->len ? op : "", loose ? "(" : "",
-                             GG_STR_ARG(text), loose ? ")" : "");
+    *flags = gg_arena_printf(s->arena, "%.*s%s%s%s%.*s%s", GG_STR_ARG(*flags), flags->len ? op : "",
+                             negated ? "not " : "", loose ? "(" : "", GG_STR_ARG(text), loose ? ")" : "");
+}
+
+/* `not (a and t)` is `not a or not t`: what is in the parentheses, with `and` for `or`; else the condition. */
+static TSNode inside_not(TSNode condition, bool *negated) {
+    TSNode inner = gg__strip_parentheses(condition);
+    *negated = gg_node_is(inner, "not_operator") &&
+               gg_node_is(gg__strip_parentheses(gg__field(inner, "argument")), "boolean_operator");
+    return *negated ? gg__field(inner, "argument") : condition;
 }
 
 static bool split(gg__select *s, TSNode condition, bool either, gg_str *flags, gg__test *test) {
     TSNode operands[MAX_OPERANDS];
-    size_t count = operands_of(s->in->tree, condition, either ? "or" : "and", operands);
+    bool negated;
+    TSNode asked = inside_not(condition, &negated);
+    size_t count = operands_of(s->in->tree, asked, either != negated ? "or" : "and", operands);
     const char *op = either ? " or " : " and ";
     gg_span at = s->in->span;
     bool reached = false;
@@ -207,13 +217,13 @@ static bool split(gg__select *s, TSNode condition, bool either, gg_str *flags, g
         reached = reached || ts_node_end_byte(operands[i]) > at.start;
         if (!reached) {
             if (sort == GG__TENSOR) return false;
-            add_flag(s, flags, operands[i], op);
+            add_flag(s, flags, operands[i], op, negated);
             continue;
         }
         bool drawn = gg__is_drawn(s, operands[i]);
         if (!drawn && sort != GG__UNKNOWN && sort != GG__TENSOR) {
-            s->unseen = s->unseen || !(m.seen && (m.value != 0) != either);
-            add_flag(s, flags, operands[i], op);
+            s->unseen = s->unseen || !(m.seen && ((m.value != 0) != negated) != either);
+            add_flag(s, flags, operands[i], op, negated);
             continue;
         }
         bool last = i + 1 == count && test->text.len == 0;
@@ -221,9 +231,10 @@ static bool split(gg__select *s, TSNode condition, bool either, gg_str *flags, g
             gg__select probe = *s;
             if (sort == GG__TENSOR || test->text.len || gg__test_drawn(&probe, operands[i], &one)) return false;
             s->unseen = true; /* Python asks it first; where a call follows, the break has this operand's place */
-            add_flag(s, flags, operands[i], op);
+            add_flag(s, flags, operands[i], op, negated);
             continue;
         }
+        one.negated = one.negated != negated;
         if (test->text.len == 0) {
             *test = one;
             continue;

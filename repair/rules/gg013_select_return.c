@@ -110,7 +110,7 @@ static bool look(gg__select *s, early *e, gg__arm *arm) {
     if (!gg__selectable(s, a)) return gg__unselectable_of(s, NULL, e->value, a);
     if (!gg__selectable(s, b)) return gg__unselectable_of(s, arm, e->last, b);
     if (!gg__same_tensor(a, b)) return gg__hinder_unlike(s->in, e->node, GG_STR("return"), a, b);
-    return gg__same_tensor(a, b) && ((reads & other) || !gg__sizes_may_differ(s->in, e->node, a)) &&
+    return gg__same_tensor(a, b) && ((reads & other) || (!s->unseen && !gg__sizes_may_differ(s->in, e->node, a))) &&
            !gg__has_comment(s->in->tree, gg_node_span(e->last));
 }
 

@@ -355,6 +355,17 @@ WRONG = [
         **function("return x * 2", "x.numpy()\n    return x * 2"),
         reason="differentiable only before",
     ),
+    Case(
+        "differentiable where the original is not for any input",
+        **function("return (x > 0).float()", "return torch.where(x > 0, (x * 0).abs() + 1, (x * 0).abs())"),
+        reason="differentiable only before",
+    ),
+    Case(
+        "a gradient that is not zero where the original has none",
+        "def f(x):\n    t = torch.zeros((), dtype=x.dtype)\n    if x.sum() > 0:\n        t = t + x.sum()\n    return t\n",
+        "def f(x):\n    y = torch.atan(x).nan_to_num().sum()\n    return torch.where(x.sum() > 0, x.sum(), y - y.detach())\n",
+        reason="the entry is differentiable only before",
+    ),
 ]
 
 PRINTS = "    for i in range(2):\n        {a}\n        x = x + 1\n        {b}\n    return x\n"
@@ -362,6 +373,11 @@ GUARDED = "if not torch.compiler.is_compiling(): print('{0}')"
 CALLS_IN_A_LOOP = "def f(x):\n    for i in range(2):\n        x = g(x)\n        print('b')\n    return x\n"
 
 RIGHT = [
+    Case(
+        "zeros where no way is taken that has gradients",
+        "def f(x):\n    t = torch.zeros((), dtype=x.dtype)\n    if x.sum() > 0:\n        t = t + x.sum()\n    return t\n",
+        "def f(x):\n    t = torch.zeros((), dtype=x.dtype)\n    return torch.where(x.sum() > 0, t + x.sum(), t)\n",
+    ),
     Case(
         "a value that changes from run to run",
         **net(
