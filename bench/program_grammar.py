@@ -112,6 +112,8 @@ class Grammar:
             return self.gather(a)
         if self.rng.random() < 0.1:
             return self.place(a)
+        if self.rng.random() < 0.1:
+            return self.numbers(a)
         if kind < 0.20:
             name = self.pick(self.fresh(), a)
             line = f"{name} = {self.value()}"
@@ -263,6 +265,64 @@ class Grammar:
             yes, no = f"[{yes}], None", f"[{no}], None"
         return [f"if {self.condition()}:", f"    return {yes}", f"return {no}"]
 
+    def numbers(self, a: str) -> list[str]:
+        """A number of Python's that a tensor decides about, or counts, and what reads it."""
+        number, result = self.fresh(), self.fresh()
+        b, condition = self.pick(*self.names), self.condition()
+        first, second = self.pick("2.0", "0.5", "0.1", "3", "0.0"), self.pick("1.0", "0.3", "-1.5", "4")
+        tensor = self.pick("s", f"{a}.mean()", f"{a}.sum() / 3", "n.sum() / 7")
+        lines = self.pick(
+            [f"{number} = {first}", f"if {condition}:", f"    {number} = {second}"],
+            [
+                f"if {condition}:",
+                f"    {number} = {first}",
+                f"    {b} = {self.value()}",
+                "else:",
+                f"    {number} = {second}",
+            ],
+            [f"{b}, {number} = {b}, {first}", f"if {condition}:", f"    {b}, {number} = {self.value()}, {second}"],
+            [f"{number} = {tensor} if {condition} else {first}"],
+            [f"{number} = {tensor}", f"if {condition}:", f"    {number} = {first}"],
+            [f"{number} = 0", "for i in range(4):", f"    if {a}[i].sum() > 0:", f"        {number} += 1"],
+            [
+                f"{number} = 0",
+                "for i in range(4):",
+                f"    if {self.pick(f'{a}[i].max() > 1', condition)}:",
+                f"        {b} = {b} * 0.5",
+                f"        {number} += {self.pick('1', '2')}",
+            ],
+        )
+        use = self.pick(
+            f"{result} = {b} * {number}",
+            f"{result} = {b} + {a} / {number}",
+            f"{result} = {b} * ({number} * 2 + 1)",
+            f"{result} = {b} / max({number}, 1)",
+            f"{result} = {number} - {b}",
+            f"{result} = {b} + {number} * r",
+            f"{result} = {number} * {self.pick('h', 'd', 'n', 's', 'x.sum()')}",
+            f"{result} = {b}.sum() / {number}",
+            f"{result} = [{b}, {number}]",
+            f"{result} = {b} ** {number}",
+        )
+        if use.startswith(f"{result} = {b} ") and f"* {a}" not in use:
+            self.bind(result)
+        return [*lines, use]
+
+    def early(self) -> list[str]:
+        """A loop that returns."""
+        a, b = self.pick(*self.names), self.pick(*self.names)
+        name = self.pick(self.fresh(), a)
+        lines = [
+            f"{name} = {self.value()}",
+            f"if {self.condition()}:",
+            f"    return {self.pick(name, a, self.value())}",
+        ]
+        if self.rng.random() < 0.5:
+            lines.append(f"{b} = {b} * 0.5 + 0.1")
+        self.rng.shuffle(lines[3:])
+        head = self.pick("for i in range(3):", "for i in range(2):", "for i in range(k):")
+        return [head, *(f"    {line}" for line in lines), f"return {self.pick(name, a, b, self.value())}"]
+
     def bind(self, name: str) -> None:
         if name not in self.names:
             self.names.append(name)
@@ -413,7 +473,7 @@ class Grammar:
             lines += self.sparse()
             bound.append(lines[-1].partition(" ")[0])
         if self.rng.random() < 0.25:
-            lines += self.several()
+            lines += self.pick(self.several, self.early)()
         if not lines[-1].startswith("return"):
             lines.append(f"return {', '.join(bound)}")
         body = "\n".join(f"{'    ' * (1 + module)}{line}" for line in lines)
