@@ -8,6 +8,7 @@
 
 #include <math.h>
 
+enum { MOST_DIGITS = 6 };                  /* of what a count begins with, and of its steps */
 static const double most_counted = 0x1p48; /* no loop comes there */
 
 static bool is_single(gg__meta number) {
@@ -134,10 +135,9 @@ static bool counts(TSNode node, void *data) {
     if (!gg_node_is(node, "identifier") || !gg__is_binding(node) || !gg_str_equal(gg__text(c->tree, node), c->name))
         return true;
     TSNode assignment = gg__parent(node), right = gg__field(assignment, "right");
-    if (!gg_node_is(right, "integer")) return false;
+    if (!gg_node_is(right, "integer") || gg__text(c->tree, right).len > MOST_DIGITS) return false;
     if (gg_node_is(assignment, "augmented_assignment"))
-        return gg__covers(gg_node_span(c->statement).start <= ts_node_start_byte(node) ? c->statement : assignment,
-                          gg_node_span(node)) &&
+        return gg__covers(c->statement, gg_node_span(node)) &&
                gg_str_is(gg__text(c->tree, gg__field(assignment, "operator")), "+=");
     c->first = right;
     return ts_node_eq(gg__assigned(node), assignment) && c->firsts++ == 0 &&
