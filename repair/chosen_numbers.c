@@ -2,6 +2,7 @@
  *
  * DESIGN  What reads them behind the branch has to be fine with a tensor (scalar.h), so that is asked when the selections are written: by then what the
  * other names hold there is known. */
+#include "repair/alias.h"
 #include "repair/infer.h"
 #include "repair/scalar.h"
 #include "repair/select.h"
@@ -19,32 +20,10 @@ static bool is_constant(gg__meta m) {
     return (m.sort == GG__SCALAR_FLOAT || m.sort == GG__SCALAR_INT) && m.constant && isfinite(m.value);
 }
 
-typedef struct rebinding {
-    const gg_tree *tree;
-    gg_str name;
-} rebinding;
-
-static bool binds_another(TSNode node, void *data) {
-    const rebinding *r = data;
-    return !gg_node_is(node, "identifier") || !gg__is_binding(node) || !gg_str_equal(gg__text(r->tree, node), r->name);
-}
-
-/* The value that `name = v`, `name, other = v, w` give it; else null. */
-static TSNode given(const gg_tree *tree, TSNode statement, gg_str name) {
-    TSNode one = gg__assignment(statement), several = gg__several_assigned(statement), none = {0};
-    if (gg_str_equal(gg__text(tree, gg__field(one, "left")), name)) return gg__field(one, "right");
-    TSNode left = gg__field(several, "left"), right = gg__field(several, "right");
-    uint32_t count = ts_node_is_null(several) ? 0 : gg__child_count(left);
-    for (uint32_t i = 0; i < count && gg__child_count(right) == count; i++)
-        if (gg_str_equal(gg__text(tree, gg__child(left, i)), name)) return gg__child(right, i);
-    return none;
-}
-
 TSNode gg__given_before(const gg_tree *tree, TSNode statement, gg_str name) {
-    rebinding r = {tree, name};
-    TSNode none = {0}, at = ts_node_prev_named_sibling(statement);
-    while (!ts_node_is_null(at) && gg__visit(at, binds_another, &r)) at = ts_node_prev_named_sibling(at);
-    return ts_node_is_null(at) ? none : given(tree, at, name);
+    TSNode value = gg__value_among(tree, statement, name), from = gg__statement(value), none = {0};
+    bool typed = !ts_node_is_null(gg__field(gg__child(from, 0), "type"));
+    return !typed && ts_node_eq(gg__parent(from), gg__parent(statement)) ? value : none;
 }
 
 /* ---- constants ---------------------------------------------------------------------------------------------------------------- */

@@ -15,22 +15,26 @@ static bool is_list(const gg_fact *fact) {
     return gg_str_is(fact->type, "ModuleList");
 }
 
-/* What a loop goes through to give the name: `self.layers` of `for layer in self.layers`, also through enumerate() and zip(); else null. */
-static TSNode list_of(const gg_tree *tree, TSNode name) {
-    TSNode binding = gg__only_binding(tree, name), target = gg__parent(binding), none = {0};
-    bool several = gg_node_is(target, "pattern_list");
-    TSNode loop = several ? gg__parent(target) : target, items = gg__field(loop, "right");
+/* What a loop goes through to give the target: `self.layers` of `for layer in self.layers`, also through enumerate() and zip(); else null. */
+static TSNode list_given(const gg_tree *tree, TSNode loop, TSNode target) {
+    TSNode left = gg__field(loop, "left"), items = gg__field(loop, "right"), none = {0};
     TSNode arguments = gg__field(items, "arguments"), function = gg__field(items, "function");
-    if (!gg_node_is(loop, "for_statement") || !gg__covers(gg__field(loop, "body"), gg_node_span(name)) ||
-        !ts_node_eq(gg__field(loop, "left"), several ? target : binding))
-        return none;
-    if (!several) return items;
+    if (ts_node_eq(left, target)) return items;
+    if (!gg_node_is(left, "pattern_list") || !ts_node_eq(gg__parent(target), left)) return none;
     uint32_t at = 0;
-    while (!ts_node_eq(gg__child(target, at), binding)) at++;
+    while (!ts_node_eq(gg__child(left, at), target)) at++;
     if (gg__names_builtin(tree, function, "enumerate")) return at == 1 ? gg__child(arguments, 0) : none;
-    return gg__names_builtin(tree, function, "zip") && gg__child_count(arguments) == gg__child_count(target)
+    return gg__names_builtin(tree, function, "zip") && gg__child_count(arguments) == gg__child_count(left)
                ? gg__child(arguments, at)
                : none;
+}
+
+/* … of a name that is used in its body. */
+static TSNode list_of(const gg_tree *tree, TSNode name) {
+    TSNode binding = gg__only_binding(tree, name), loop = gg__parent(binding), none = {0};
+    if (gg_node_is(loop, "pattern_list")) loop = gg__parent(loop);
+    bool inside = gg_node_is(loop, "for_statement") && gg__covers(gg__field(loop, "body"), gg_node_span(name));
+    return inside ? list_given(tree, loop, binding) : none;
 }
 
 /* … of the function of a call. */
@@ -47,26 +51,22 @@ bool gg__is_pure_module(const gg_rule_input *in, TSNode function) {
 
 /* Is each target a module of such a list?  `*counter`: the number that enumerate() gives; null. */
 bool gg__goes_through_modules(const gg_rule_input *in, TSNode loop, TSNode *counter) {
-    TSNode target = gg__field(loop, "left"), items = gg__field(loop, "right"),
-           arguments = gg__field(items, "arguments");
-    *counter = (TSNode){0};
-    if (!gg_node_is(loop, "for_statement")) return false;
-    if (gg_node_is(target, "identifier")) {
-        const gg_fact *fact = module_fact(in, items);
-        return fact && is_list(fact);
-    }
-    bool counted = gg__names_builtin(in->tree, gg__field(items, "function"), "enumerate");
-    bool zipped = gg__names_builtin(in->tree, gg__field(items, "function"), "zip");
-    uint32_t count = gg__child_count(arguments), more = counted ? 1 : 0;
-    if (!gg_node_is(target, "pattern_list") || (!counted && !zipped) || gg__child_count(target) != count + more ||
-        (counted && count != 1))
+    TSNode left = gg__field(loop, "left"), items = gg__field(loop, "right");
+    bool several = gg_node_is(left, "pattern_list");
+    bool counted = several && gg__names_builtin(in->tree, gg__field(items, "function"), "enumerate");
+    *counter = counted ? gg__child(left, 0) : (TSNode){0};
+    if (!gg_node_is(loop, "for_statement") ||
+        (counted && (gg__child_count(gg__field(items, "arguments")) != 1 || gg__child_count(left) != 2)))
         return false;
-    for (uint32_t i = 0; i < count; i++) {
-        const gg_fact *fact = module_fact(in, gg__child(arguments, i));
-        if (!fact || !is_list(fact) || !gg_node_is(gg__child(target, i + more), "identifier")) return false;
+    for (uint32_t i = 0; i < (several ? gg__child_count(left) : 1); i++) {
+        TSNode target = several ? gg__child(left, i) : left;
+        if (!gg_node_is(target, "identifier")) return false;
+        if (ts_node_eq(target, *counter)) continue;
+        TSNode path = list_given(in->tree, loop, target);
+        const gg_fact *fact = ts_node_is_null(path) ? NULL : module_fact(in, path);
+        if (!fact || !is_list(fact)) return false;
     }
-    if (counted) *counter = gg__child(target, 0);
-    return !counted || gg_node_is(*counter, "identifier");
+    return true;
 }
 
 /* What a kernel with its parameters makes of one dimension; -1 when it does not fit in. */

@@ -189,6 +189,19 @@ bool gg__assign_returned(gg__select *s, gg__arm *arm, TSNode value) {
     return gg__arm_bind(arm, whole);
 }
 
+bool gg__may_select_returned(gg__select *s, TSNode node, TSNode first, bool first_fresh, TSNode second,
+                             bool second_fresh) {
+    TSNode last = gg__statement(second);
+    gg_str none = GG_STR_NULL;
+    if ((!first_fresh && gg__alias_shows(s->in, node, first, none)) ||
+        (!second_fresh && gg__alias_shows(s->in, last, second, none)) ||
+        (!first_fresh && !second_fresh && gg__may_be_one(s->in, last, first, second)))
+        return false;
+    s->copies = (!first_fresh && gg__is_copy(s->in, node, first, none)) ||
+                (!second_fresh && gg__is_copy(s->in, last, second, none));
+    return true;
+}
+
 gg_str gg__returned_text(gg__select *s, const gg__arm *arm) {
     gg__arm copy = *arm;
     const gg__binding *whole = gg__arm_find(&copy, GG_STR(GG__RETURNED));

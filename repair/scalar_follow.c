@@ -93,18 +93,6 @@ static bool forget_unless_known(TSNode node, void *data) {
     return true;
 }
 
-typedef struct rebound {
-    const gg_tree *tree;
-    TSNode but;
-    gg_str name;
-} rebound;
-
-static bool is_not_rebound(TSNode node, void *data) {
-    const rebound *r = data;
-    return !gg_node_is(node, "identifier") || ts_node_eq(node, r->but) || !gg__is_binding(node) ||
-           !gg_str_equal(gg__text(r->tree, node), r->name);
-}
-
 static bool follow(gg__scalar_uses *u, TSNode statement);
 
 static bool follow_block(gg__scalar_uses *u, TSNode block) {
@@ -120,9 +108,8 @@ static void learn_counter(gg__scalar_uses *u, TSNode loop) {
     if (enumerated) target = gg__child(target, 0);
     if (!gg_node_is(target, "identifier") || (!enumerated && !gg__names_builtin(u->in.tree, function, "range"))) return;
     gg_str name = gg__text(u->in.tree, target);
-    rebound r = {u->in.tree, target, name};
-    if (!is_tracked(u, name) && gg__visit(loop, is_not_rebound, &r))
-        gg__scalar_learn(u, name, (gg__meta){.sort = GG__SCALAR_INT});
+    bool once = !gg__binds(u->in.tree, gg__field(loop, "body"), name);
+    if (once && !is_tracked(u, name)) gg__scalar_learn(u, name, (gg__meta){.sort = GG__SCALAR_INT});
 }
 
 /* A loop's body starts from what holds wherever in the loop. */
@@ -282,7 +269,7 @@ static bool follow_from(gg__scalar_uses *u, TSNode statement) {
         for (TSNode next = ts_node_next_named_sibling(at); !ts_node_is_null(next);
              next = ts_node_next_named_sibling(next))
             if (!follow(u, next)) return false;
-        leave(u, gg__parent(at));
+        if (!ts_node_eq(gg__parent(at), body)) leave(u, gg__parent(at)); /* nothing is behind the body */
     }
     return true;
 }

@@ -17,9 +17,9 @@ typedef struct gg__binding { /* what a name holds in an arm */
     gg__meta meta;
     TSNode from;    /* the expression whose value it is; null when it was selected */
     uint64_t reads; /* bits of select.outer: the names that it is made of, as they were before the branch */
-    bool pending;   /* the expression is not evaluated yet: it is written where it is used, or on a line of its own */
     struct gg__replacement *number; /* a number of Python's that was chosen; `meta` says nothing then */
-    bool form; /* of "return": the text is what stands around the values that are returned (returned.c) */
+    bool pending; /* the expression is not evaluated yet: it is written where it is used, or on a line of its own */
+    bool form;    /* of "return": the text is what stands around the values that are returned (returned.c) */
 } gg__binding;
 
 typedef struct gg__arm {
@@ -188,6 +188,10 @@ bool gg__arm_bind(gg__arm *arm, gg__binding value);
 bool gg__is_returned(gg_str name);
 /* What `return` gives: a value, or a display of values. */
 bool gg__assign_returned(gg__select *s, gg__arm *arm, TSNode value);
+/* Of two values of which one is returned, the first in the branch `node`: is nothing seen of it that a selection is a tensor of its own?  Notes
+ * whether it is a copy.  What is made anew (`fresh`) is nobody else's. */
+bool gg__may_select_returned(gg__select *s, TSNode node, TSNode first, bool first_fresh, TSNode second,
+                             bool second_fresh);
 gg_str gg__returned_text(gg__select *s, const gg__arm *arm); /* empty: not known */
 /* `a, b = c, d`: the assignment, else null; and its names as values of the arm. */
 TSNode gg__several_assigned(TSNode statement);

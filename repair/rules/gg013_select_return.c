@@ -100,11 +100,7 @@ static bool look(gg__select *s, early *e, gg__arm *arm) {
     e->last = gg__child(at, 0);
     gg__meta b = gg__infer_in(s, arm, e->last);
     s->apart = s->grown && gg__have_other_sizes(a, b);
-    if (!a.fresh && gg__alias_shows(s->in, e->node, e->value, GG_STR_NULL)) return false;
-    if (!b.fresh && gg__alias_shows(s->in, at, e->last, GG_STR_NULL)) return false;
-    if (!a.fresh && !b.fresh && gg__may_be_one(s->in, at, e->value, e->last)) return false;
-    s->copies = (!a.fresh && gg__is_copy(s->in, e->node, e->value, GG_STR_NULL)) ||
-                (!b.fresh && gg__is_copy(s->in, at, e->last, GG_STR_NULL));
+    if (!gg__may_select_returned(s, e->node, e->value, a.fresh, e->last, b.fresh)) return false;
     if (s->divides_safely && !gg__divisors_are_smooth(s, arm, e->last)) return false;
     e->second = gg__text_reading(s, arm, gg__strip_parentheses(e->last), &other);
     if (!gg__selectable(s, a)) return gg__unselectable_of(s, NULL, e->value, a);

@@ -233,7 +233,7 @@ static bool is_made_inside(const loop *l, TSNode node) {
 static bool look_at_returns(loop *l) {
     gg__select *s = &l->s;
     uint64_t reads, other;
-    TSNode value = l->form.value, kept = l->form.kept, last = gg__parent(kept);
+    TSNode value = l->form.value, kept = l->form.kept;
     gg__meta a = gg__infer_in(s, &l->varying, value), b = gg__infer_in(s, &l->varying, kept);
     gg__text_reading(s, NULL, value, &reads);
     gg__text_reading(s, NULL, kept, &other);
@@ -242,12 +242,8 @@ static bool look_at_returns(loop *l) {
     if (!gg__selectable(s, a)) return gg__unselectable_of(s, &l->varying, value, a);
     if (!gg__selectable(s, b)) return gg__unselectable_of(s, &l->varying, kept, b);
     if (!is_same_here(a, b)) return gg__hinder_unlike(s->in, l->form.end, GG_STR("return"), a, b);
-    if ((!a.fresh && gg__alias_shows(s->in, l->form.end, value, GG_STR_NULL)) ||
-        (!b.fresh && gg__alias_shows(s->in, last, kept, GG_STR_NULL)) ||
-        (!a.fresh && !b.fresh && gg__may_be_one(s->in, last, value, kept)))
+    if (!gg__may_select_returned(s, l->form.end, value, a.fresh, kept, b.fresh))
         return gg__hinder(s->in, value, "other code may hold this tensor, and a selection is a new one");
-    s->copies = (!a.fresh && gg__is_copy(s->in, l->form.end, value, GG_STR_NULL)) ||
-                (!b.fresh && gg__is_copy(s->in, last, kept, GG_STR_NULL));
     return ((reads & other) || !gg__sizes_may_differ(s->in, l->form.end, a)) &&
            !gg__has_comment(s->in->tree, gg_node_span(kept));
 }
