@@ -101,8 +101,10 @@ static bool replace(const gg_rule_input *in, gg__replacement *r, gg_arena *arena
         u.taken = r->node;
         u.inside = r->inside;
         u.first = r->first;
-        if (r->known) gg__visit(r->node, gg__scalar_forget_bound, &u);
-        for (size_t i = 0; i < r->known_count; i++) gg__scalar_learn(&u, r->known[i].name, r->known[i].meta);
+        if (r->known) {
+            gg__visit(r->node, gg__scalar_forget_bound, &u);
+            for (size_t i = 0; i < r->known_count; i++) gg__scalar_learn(&u, r->known[i].name, r->known[i].meta);
+        }
         u.asked = r->asked;
         u.ask_count = r->ask_count;
         u.arena = arena;
