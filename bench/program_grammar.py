@@ -304,9 +304,25 @@ class Grammar:
             f"{result} = [{b}, {number}]",
             f"{result} = {b} ** {number}",
         )
+        if self.rng.random() < 0.4:
+            lines += self.asked(number, b)
         if use.startswith(f"{result} = {b} ") and f"* {a}" not in use:
             self.bind(result)
         return [*lines, use]
+
+    def asked(self, number: str, a: str) -> list[str]:
+        """Branches that ask for a number."""
+        condition = self.pick(
+            f"{number} > 0", f"{number} == 0", number, f"0 < {number} < 3", f"{number} >= 0.5", f"not {number}"
+        )
+        value = self.pick(f"{a} / {number}", f"{a} * {number}", f"{a} - 1", f"{a}.sqrt() / {number}", self.value())
+        return self.pick(
+            [f"if {condition}:", f"    {a} = {value}"],
+            [f"if {condition}:", f"    {a} = {value}", "else:", f"    {a} = {self.value()}"],
+            [f"if {condition}:", f"    return {value}"],
+            [f"{a} = {value} if {condition} else {self.value()}"],
+            [f"if {condition}:", f"    if {number} > 1:", f"        {a} = {value}"],
+        )
 
     def early(self) -> list[str]:
         """A loop that returns."""

@@ -63,6 +63,10 @@ typedef struct gg__scalar_uses {
     size_t tracked_count;
     const TSNode *asked; /* names whose use is looked at by somebody else */
     uint32_t ask_count;
+    gg_span asked_within[GG__MAX_ASKS]; /* names in conditions that become tensors' (scalar_asked.c) */
+    uint32_t asked_within_count;
+    bool to_end;     /* … and all that is behind the last of them is written anew */
+    bool within;     /* in what is written anew */
     TSNode taken;    /* the expression that becomes the tensor, or the statement that assigns it */
     bool inside;     /* … which may read the name */
     TSNode first;    /* see gg__replacement */
@@ -110,6 +114,10 @@ bool gg__scalar_in_index(gg__scalar_uses *u, TSNode subscript, TSNode node, gg__
 /* … and wherever the tracked names are used behind the statement?  To be asked last: a tensor must have got the number, and each name must be
  * fine for all that it holds. */
 bool gg__scalar_follow(gg__scalar_uses *u, TSNode statement);
+/* Of scalar_asked.c: is the name `node` compared with numbers as Python does it where it is of that dtype, or asked for its truth, in the condition of a branch? */
+bool gg__asks_number(const gg_rule_input *in, gg_str dtype, TSNode node);
+/* If the statement branches on a tracked integer: makes it a selection, where a rule does so.  `to_end`: and all that is behind it. */
+bool gg__scalar_mend(gg__scalar_uses *u, TSNode statement, bool *to_end);
 /* One statement: the uses in it, and what holds behind it.  Wants an arena. */
 bool gg__scalar_pass(gg__scalar_uses *u, TSNode statement);
 /* Tracks a name bound by this identifier, used from a byte on. */

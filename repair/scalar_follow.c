@@ -201,7 +201,7 @@ static void forget_headers(gg__scalar_uses *u, TSNode node) {
 }
 
 /* The uses in one statement, with the facts that hold there; then what it assigns. */
-static bool follow(gg__scalar_uses *u, TSNode statement) {
+static bool follow_uses(gg__scalar_uses *u, TSNode statement) {
     TSNode inner = gg__child(statement, 0), left = gg__field(inner, "left"), right = gg__field(inner, "right");
     if (gg_node_is(statement, "for_statement") || gg_node_is(statement, "while_statement"))
         return follow_loop(u, statement);
@@ -230,6 +230,22 @@ static bool follow(gg__scalar_uses *u, TSNode statement) {
     else
         gg__scalar_learn_several(u, statement);
     relearn(u);
+    return true;
+}
+
+/* Where a branch is written anew, no use in it is. */
+static bool follow(gg__scalar_uses *u, TSNode statement) {
+    bool outer = u->within;
+    u->within = outer || u->to_end || gg__scalar_mend(u, statement, &u->to_end);
+    if (outer || !u->within) return follow_uses(u, statement);
+    gg_edits *edits = u->edits;
+    u->edits = NULL;
+    u->rewrites = false;
+    if (!follow_uses(u, statement)) return false;
+    if (u->rewrites) return gg__hinder(&u->in, statement, "has to be written anew for two reasons");
+    u->rewrites = true;
+    u->within = false;
+    u->edits = edits;
     return true;
 }
 

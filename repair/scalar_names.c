@@ -164,17 +164,25 @@ bool gg__scalar_refuse(const gg__scalar_uses *u, TSNode node) {
                       GG_STR_ARG(gg__text(u->in.tree, node)));
 }
 
+static bool is_within(gg_span span, TSNode node) {
+    return span.start <= ts_node_start_byte(node) && ts_node_end_byte(node) <= span.end;
+}
+
 bool gg__scalar_check_name(TSNode node, void *data) {
     gg__scalar_uses *u = data;
     if (!gg_node_is(node, "identifier") || gg__is_member_name(node)) return true;
     gg_str name = gg__text(u->in.tree, node);
     for (uint32_t i = 0; i < u->ask_count; i++)
         if (ts_node_eq(u->asked[i], node)) return true;
+    for (uint32_t i = 0; i < u->asked_within_count; i++)
+        if (is_within(u->asked_within[i], node)) return true;
     for (size_t i = 0; i < u->tracked_count; i++) {
         const gg__tracked *t = &u->tracked[i];
         if (!gg_str_equal(name, t->name) || ts_node_start_byte(node) == t->bound ||
             !ts_node_is_null(gg__assigned(node)))
             continue;
+        if (u->within && t->scalar.sort == GG__SCALAR_INT && gg__asks_number(&u->in, GG_STR("torch.int64"), node))
+            return true;
         bool used = t->lists ? gg__scalar_list(u, node, t->scalar, t->lists) : gg__scalar_use(u, node, t->scalar);
         return used || gg__scalar_refuse(u, node);
     }

@@ -39,28 +39,6 @@ typedef struct flag_search {
     flag *f;
 } flag_search;
 
-/* A number that the value compares with as Python has it: a double with doubles, an integer with integers. */
-static bool compares_with(const flag_search *search, TSNode other) {
-    gg__meta m = gg__infer(&search->f->in, other);
-    bool small = m.constant && m.value <= 0x1p31 && m.value >= -0x1p31;
-    if (m.sort == GG__SCALAR_FLOAT) return gg_str_is(search->f->dtype, "torch.float64");
-    return m.sort == GG__SCALAR_INT && small && !gg_str_is(search->f->dtype, "torch.bool");
-}
-
-/* Is it compared with such numbers only?  `0 < n < 5` has one on each side. */
-static bool compares(const flag_search *search, TSNode comparison, TSNode node) {
-    static const char *const ops[] = {"<", ">", "<=", ">=", "==", "!="};
-    TSNode before = ts_node_prev_sibling(node), behind = ts_node_next_sibling(node);
-    for (int side = 0; side < 2; side++) {
-        TSNode op = side ? behind : before;
-        if (ts_node_is_null(op)) continue;
-        TSNode other = side ? ts_node_next_sibling(op) : ts_node_prev_sibling(op);
-        if (!gg__is_one_of(gg__text(search->tree, op), ops, GG_COUNT(ops)) || !compares_with(search, other))
-            return false;
-    }
-    return gg__child_count(comparison) >= 2;
-}
-
 /* `math.isnan(s)`, of a floating number: the call; null where it is none. */
 static TSNode asked_by_math(const flag_search *search, TSNode node) {
     static const char *const names[] = {"math.isnan", "math.isinf", "math.isfinite"};
@@ -75,24 +53,8 @@ static TSNode asked_by_math(const flag_search *search, TSNode node) {
 
 /* Is it only compared, or asked for its truth, and by what?  Counted with, True + True is 2, and a tensor's is True. */
 static bool is_asked(const flag_search *search, TSNode node) {
-    TSNode parent = gg__parent(node), call = asked_by_math(search, node);
-    if (!ts_node_is_null(call)) {
-        node = call;
-        parent = gg__parent(node);
-    }
-    if (gg_node_is(parent, "comparison_operator")) {
-        if (!compares(search, parent, node)) return false;
-        node = parent;
-        parent = gg__parent(node);
-    }
-    while (gg_node_is(parent, "parenthesized_expression") || gg_node_is(parent, "not_operator") ||
-           gg_node_is(parent, "boolean_operator")) {
-        node = parent;
-        parent = gg__parent(node);
-    }
-    if (gg_node_is(parent, "conditional_expression")) return ts_node_eq(gg__child(parent, 1), node);
-    return (gg_node_is(parent, "if_statement") || gg_node_is(parent, "elif_clause")) &&
-           ts_node_eq(gg__field(parent, "condition"), node);
+    TSNode call = asked_by_math(search, node);
+    return gg__asks_number(&search->f->in, search->f->dtype, ts_node_is_null(call) ? node : call);
 }
 
 /* The flag is asked for in statements of its own block; what else reads it may take a tensor. */
