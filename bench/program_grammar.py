@@ -305,12 +305,12 @@ class Grammar:
             f"{result} = {b} ** {number}",
         )
         if self.rng.random() < 0.4:
-            lines += self.asked(number, b)
+            lines += self.asks(number, b)
         if use.startswith(f"{result} = {b} ") and f"* {a}" not in use:
             self.bind(result)
         return [*lines, use]
 
-    def asked(self, number: str, a: str) -> list[str]:
+    def asks(self, number: str, a: str) -> list[str]:
         """Branches that ask for a number."""
         condition = self.pick(
             f"{number} > 0", f"{number} == 0", number, f"0 < {number} < 3", f"{number} >= 0.5", f"not {number}"
