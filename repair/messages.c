@@ -80,9 +80,21 @@ static TSNode template_of(const gg_tree *tree, TSNode message, TSNode raise, sty
     return gg__strip_parentheses(message);
 }
 
+/* What the nearest `print("…")` in front of what exits says; else null. */
+static TSNode said_before(const gg_tree *tree, TSNode exit) {
+    style kind;
+    for (TSNode at = ts_node_prev_named_sibling(exit); !ts_node_is_null(at); at = ts_node_prev_named_sibling(at)) {
+        TSNode said = gg__child(gg__field(gg__child(at, 0), "arguments"), 0);
+        if (gg_node_is(template_of(tree, said, exit, &kind), "string")) return said;
+    }
+    return (TSNode){0};
+}
+
 gg_str gg__constant_message(const gg_tree *tree, TSNode message, TSNode raise, gg_arena *arena) {
     TSNode raised = gg__child(raise, 0), arguments = gg__field(raised, "arguments");
     if (!ts_node_is_null(raise)) message = gg__child(arguments, 0);
+    bool exits = gg_node_is(raise, "expression_statement");
+    if (exits && !gg_node_is(message, "string")) message = said_before(tree, raise);
     style kind;
     message = template_of(tree, message, raise, &kind);
     gg_buf text;
@@ -93,6 +105,7 @@ gg_str gg__constant_message(const gg_tree *tree, TSNode message, TSNode raise, g
         if (gg_node_is(gg__child(message, i), "string")) append_string(&text, tree, gg__child(message, i), kind);
     TSNode name = gg_node_is(raised, "call") ? gg__field(raised, "function") : raised;
     if (text.len == 1 && gg_node_is(name, "identifier")) gg_buf_append(&text, gg__text(tree, name));
+    if (text.len == 1 && exits) gg_buf_append_z(&text, "sys.exit()");
     if (text.len == 1) gg_buf_append_z(&text, "the check failed");
     gg_buf_append_char(&text, '"');
     gg_str out = text.overflow ? GG_STR("\"the check failed\"") : gg_arena_str(arena, gg_buf_str(&text));

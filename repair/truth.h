@@ -15,12 +15,15 @@ typedef struct gg__equality {
 } gg__equality;
 bool gg__is_equality(const gg_rule_input *in, TSNode node, gg_arena *arena, gg__equality *out);
 
+/* raised.c: the raise, or `sys.exit(…)`, that a block ends in; null node when it does anything else but say something, or make what is raised. */
+TSNode gg__only_raise(const gg_rule_input *in, TSNode block);
+
 bool gg__is_and(const gg_tree *tree, TSNode node);
 TSNode gg__message_of(TSNode assert_statement); /* null node when it has none */
 /* A string without interpolation or concatenation; missing counts as plain.  Dynamo traces no assert with another. */
 bool gg__is_plain_message(const gg_tree *tree, TSNode message);
 /* Source of a constant string for an asynchronous assert: the literal parts of the message, which is what is raised unless `raise` is null; else
- * the exception's name. */
+ * the exception's name, or the call that exits. */
 gg_str gg__constant_message(const gg_tree *tree, TSNode message, TSNode raise, gg_arena *arena);
 
 #endif

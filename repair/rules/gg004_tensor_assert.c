@@ -11,7 +11,7 @@ enum { MAX_ARMS = 16 };
 
 typedef struct validation {
     TSNode statement, condition, message; /* message may be null */
-    TSNode raise;                         /* null: assert or torch._assert */
+    TSNode raise;                         /* or what exits; null: assert or torch._assert */
     TSNode arms[MAX_ARMS];                /* of an `if`: what has a condition, in order */
     size_t arm_count;
     size_t first, run; /* of the arms that raise and are asserted together, in order */
@@ -19,23 +19,6 @@ typedef struct validation {
     bool inside;  /* the assert becomes an arm, in front of the first of them */
     bool goes_on; /* other arms follow: they are what happens where the check holds */
 } validation;
-
-/* The raise that a block ends in; null node when it does anything else but say something, or make what is raised. */
-static TSNode only_raise(const gg_rule_input *in, TSNode block) {
-    TSNode last = {0};
-    for (uint32_t i = 0; i < gg__child_count(block); i++) {
-        TSNode child = gg__child(block, i), inner = gg__child(child, 0);
-        if (gg_node_is(child, "comment")) continue;
-        bool makes = gg_node_is(child, "expression_statement") && gg_node_is(inner, "assignment") &&
-                     gg_node_is(gg__field(inner, "left"), "identifier") &&
-                     gg__is_harmless(in->tree, gg__field(inner, "right"));
-        if (!ts_node_is_null(last) && !gg__is_diagnostic(in, last) && !gg_node_is(gg__child(last, 0), "assignment"))
-            return (TSNode){0};
-        if (!makes && !gg__is_diagnostic(in, child) && !gg_node_is(child, "raise_statement")) return (TSNode){0};
-        last = child;
-    }
-    return gg_node_is(last, "raise_statement") && gg__child_count(last) == 1 ? last : (TSNode){0};
-}
 
 /* `not torch.compiler.is_compiling() and …`: false where the assert is. */
 static bool is_guarded(const gg_tree *tree, TSNode condition) {
@@ -63,7 +46,7 @@ static void find_run(const gg_rule_input *in, validation *v) {
     v->run = 1;
     if (!gg__has_truth(in, v->condition)) return;
     for (size_t i = v->first + 1; i < v->arm_count; i++, v->run++)
-        if (ts_node_is_null(only_raise(in, gg__field(v->arms[i], "consequence"))) ||
+        if (ts_node_is_null(gg__only_raise(in, gg__field(v->arms[i], "consequence"))) ||
             !gg__has_truth(in, gg__field(v->arms[i], "condition")))
             return;
 }
@@ -75,13 +58,13 @@ static bool match_if(const gg_rule_input *in, validation *v) {
     while (v->first < v->arm_count && !gg__covers(gg__field(v->arms[v->first], "condition"), in->span)) v->first++;
     if (v->first == v->arm_count) return false;
     v->condition = gg__field(v->arms[v->first], "condition");
-    v->raise = only_raise(in, gg__field(v->arms[v->first], "consequence"));
+    v->raise = gg__only_raise(in, gg__field(v->arms[v->first], "consequence"));
     v->raises_when_true = !ts_node_is_null(v->raise);
     if (!v->raises_when_true) { /* `if holds: … else: raise` */
         v->run = 1;
         v->goes_on = true;
         bool only = v->first == 0 && gg_node_is(alternative, "else_clause");
-        v->raise = only ? only_raise(in, gg__field(alternative, "body")) : v->raise;
+        v->raise = only ? gg__only_raise(in, gg__field(alternative, "body")) : v->raise;
         return !ts_node_is_null(v->raise);
     }
     find_run(in, v);
@@ -251,7 +234,7 @@ static gg_str asserts(const gg_rule_input *in, const validation *v, gg_str first
         TSNode arm = v->arms[v->first + i], raise = v->raise;
         gg_str holds = first;
         if (i) {
-            raise = only_raise(in, gg__field(arm, "consequence"));
+            raise = gg__only_raise(in, gg__field(arm, "consequence"));
             holds = gg__truth(in, gg__field(arm, "condition"), true, torch, arena);
         }
         gg_str message = gg__constant_message(in->tree, v->message, raise, arena);
