@@ -87,6 +87,25 @@ static bool begins_alike(const loop *l, TSNode value, gg_str name, gg__meta fact
     return gg__reads(in->tree, value, name) && !(behind && *lowered); /* and gives the like of what it gets */
 }
 
+typedef struct asking {
+    const gg_tree *tree;
+    gg_str name;
+    TSNode condition;
+} asking;
+
+static bool is_asked(TSNode node, void *data) {
+    const asking *a = data;
+    return !gg_node_is(node, "identifier") || !gg_str_equal(gg__text(a->tree, node), a->name) || gg__is_binding(node) ||
+           gg__covers(a->condition, gg_node_span(node));
+}
+
+/* Does nothing but the condition of the end read the name?  No gradient comes there. */
+static bool is_only_asked(const loop *l, gg_str name) {
+    TSNode condition = l->form.counts ? l->form.end : gg__field(l->form.end, "condition");
+    asking a = {l->s.in->tree, name, condition};
+    return !gg__is_live(&l->s, name) && gg__visit(l->form.node, is_asked, &a);
+}
+
 /* Has the name `left` in each iteration what the fact says that it has in the first? */
 static bool add(loop *l, TSNode left, TSNode value, bool ends) {
     const gg_rule_input *in = l->s.in;
@@ -94,7 +113,8 @@ static bool add(loop *l, TSNode left, TSNode value, bool ends) {
     gg__meta fact = gg__infer_in(&l->s, &l->varying, left), m = gg__infer_in(&l->s, &l->varying, value);
     bool carried = gg__bound_before(in->tree, l->form.node, name);
     if (l->count == MAX_ASSIGNMENTS || m.sort != fact.sort || m.sort == GG__UNKNOWN) return false;
-    if (m.sort == GG__TENSOR && (!is_same_here(m, fact) || !gg__selectable(&l->s, m))) return false;
+    if (m.sort == GG__TENSOR && !is_same_here(m, fact)) return false;
+    if (m.sort == GG__TENSOR && !gg__selectable(&l->s, m) && (carried || !is_only_asked(l, name))) return false;
     if (carried ? m.sort != GG__TENSOR : ends || (!l->form.late && gg__is_live(&l->s, name))) return false;
     if (carried && !m.fresh && gg__alias_shows(in, l->form.node, value, name)) return false;
     if (carried && !gg__reads(in->tree, value, name) && gg__sizes_may_differ(in, l->form.node, m)) return false;
