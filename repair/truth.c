@@ -16,6 +16,7 @@ typedef struct maker {
     const gg_rule_input *in;
     gg_str torch;
     gg_arena *arena;
+    bool as_before; /* the condition is evaluated whole, where it was: it may fail */
 } maker;
 
 static truth truth_of(const maker *m, TSNode node);
@@ -250,6 +251,7 @@ static truth as_selected(const maker *m, TSNode node) {
     if (ts_node_is_null(statement) || gg__is_equality(m->in, node, m->arena, &equal)) return out;
     gg__select_init(&s, m->in, statement, m->arena);
     s.torch = m->torch;
+    s.as_before = m->as_before;
     if (gg__test_of(&s, NULL, node, &test) && !s.draws && !s.on_cpu && s.lines.len == 0)
         out = (truth){gg__test_text(&s, test), test.atom && !test.negated};
     gg__select_clear(&s);
@@ -270,7 +272,7 @@ static truth truth_of(const maker *m, TSNode node) {
 }
 
 bool gg__is_equality(const gg_rule_input *in, TSNode node, gg_arena *arena, gg__equality *out) {
-    maker m = {in, GG_STR_NULL, arena};
+    maker m = {in, GG_STR_NULL, arena, false};
     node = gg__strip_parentheses(node);
     TSNode function = gg__field(node, "function"), arguments = gg__field(node, "arguments");
     bool free = gg__refers_to(in->tree, function, "torch.equal");
@@ -285,13 +287,24 @@ bool gg__is_equality(const gg_rule_input *in, TSNode node, gg_arena *arena, gg__
     return true;
 }
 
-gg_str gg__truth(const gg_rule_input *in, TSNode condition, bool negated, gg_str torch, gg_arena *arena) {
-    maker m = {in, torch, arena};
+static gg_str make(const maker *m, TSNode condition, bool negated) {
     condition = gg__strip_parentheses(condition);
     for (; gg_node_is(condition, "not_operator"); negated = !negated)
         condition = gg__strip_parentheses(gg__field(condition, "argument"));
-    truth t = truth_of(&m, condition);
-    return negated ? negation(&m, t).text : t.text;
+    truth t = truth_of(m, condition);
+    return negated ? negation(m, t).text : t.text;
+}
+
+gg_str gg__truth(const gg_rule_input *in, TSNode condition, bool negated, gg_str torch, gg_arena *arena) {
+    maker m = {in, torch, arena, false};
+    return make(&m, condition, negated);
+}
+
+gg_str gg__truth_as_before(const gg_rule_input *in, TSNode condition, bool negated, gg_str torch, gg_arena *arena) {
+    maker m = {in, torch, arena, false};
+    gg_str strictly = make(&m, condition, negated);
+    m.as_before = true;
+    return strictly.len || !gg__is_evaluated_whole(condition) ? strictly : make(&m, condition, negated);
 }
 
 bool gg__has_truth(const gg_rule_input *in, TSNode condition) {

@@ -8,6 +8,8 @@
  * when that is not proven.  What Python would not evaluate behind `and`, `or` and between comparisons is evaluated: it cannot fail and changes
  * nothing.  `torch` is the module's name there, the text the arena's.  Never empty where gg__has_truth. */
 gg_str gg__truth(const gg_rule_input *in, TSNode condition, bool negated, gg_str torch, gg_arena *arena);
+/* … where the condition stood, in its place: an operation that may fail would have failed, too. */
+gg_str gg__truth_as_before(const gg_rule_input *in, TSNode condition, bool negated, gg_str torch, gg_arena *arena);
 bool gg__has_truth(const gg_rule_input *in, TSNode condition);
 /* `torch.equal(a, b)` of two tensors that are alike: the shapes' equality, and the elements' where the shapes are equal. */
 typedef struct gg__equality {

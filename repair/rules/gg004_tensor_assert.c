@@ -149,7 +149,7 @@ static demand split(const gg_rule_input *in, TSNode condition, gg_str torch, gg_
 
 static demand demand_of(const gg_rule_input *in, const validation *v, gg_str torch, gg_arena *arena) {
     TSNode condition = gg__strip_parentheses(v->condition), inner = condition;
-    demand d = {.holds = gg__truth(in, condition, v->raises_when_true, torch, arena)};
+    demand d = {.holds = gg__truth_as_before(in, condition, v->raises_when_true, torch, arena)};
     gg__equality equal;
     if (d.holds.len || gg__has_comment(in->tree, gg_node_span(condition))) return d;
     if (v->raises_when_true && gg_node_is(inner, "not_operator"))

@@ -81,7 +81,7 @@ static gg_str holds(const gg_rule_input *in, const checked *c, gg_str torch, gg_
         there.tree = tree;
         there.span = (gg_span){span.start, (uint32_t)(span.end + longer)};
         there.hindrance = NULL; /* it would be told of another text */
-        out = gg_arena_str(arena, gg__truth(&there, gg_node_at(tree, there.span), true, torch, arena));
+        out = gg_arena_str(arena, gg__truth_as_before(&there, gg_node_at(tree, there.span), true, torch, arena));
     }
     gg_tree_unref(&tree);
     gg_text_unref(&text);
