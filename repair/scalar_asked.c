@@ -100,6 +100,14 @@ static TSNode condition_of(const gg_rule_input *in, TSNode ask) {
     return gg__visit(at, only_asks, &a) ? at : (TSNode){0};
 }
 
+/* `if n > 2: continue`: what follows in the block would be written anew, too. */
+static bool skips(TSNode statement) {
+    static const char *const exits[] = {"continue_statement", "break_statement"};
+    TSNode block = gg__field(statement, "consequence"), last = gg__child(block, gg__child_count(block) - 1);
+    bool leaves = gg_node_is(last, "return_statement") && gg__child_count(last) == 0;
+    return gg_node_is(statement, "if_statement") && (leaves || gg__ends_with(block, exits, GG_COUNT(exits)));
+}
+
 /* The rule that mends the branch; its edits go to those of the uses. */
 static bool mend(gg__scalar_uses *u, TSNode ask, bool *to_end) {
     static const gg_rule *const rules[] = {&gg_rule_where, &gg_rule_select, &gg_rule_select_value,
@@ -121,7 +129,9 @@ static bool mend(gg__scalar_uses *u, TSNode ask, bool *to_end) {
 
 bool gg__scalar_mend(gg__scalar_uses *u, TSNode statement, bool *to_end) {
     search s = {.u = u, .statement = statement};
-    if (u->arena == NULL || u->asked_within_count == GG__MAX_ASKS || gg__visit(statement, is_no_ask, &s)) return false;
+    if (u->arena == NULL || skips(statement) || u->asked_within_count == GG__MAX_ASKS ||
+        gg__visit(statement, is_no_ask, &s))
+        return false;
     TSNode condition = condition_of(&u->in, s.ask);
     gg_str id = u->site.id;
     if (ts_node_is_null(condition)) return false;
