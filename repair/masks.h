@@ -157,5 +157,14 @@ bool gg__edit_named_masked(const gg__named_masked *n, gg_arena *arena, gg_edits 
 /* then.c: the edits, and behind them a rule that selects instead of branching on `condition`, as one edit of what they change together.  False when no
  * such rule applies. */
 bool gg__then_select(const gg_rule_input *in, gg_edits *first, TSNode condition, gg_arena *arena, gg_edits *out);
+/* The first of the rules of these codes that is offered for the site, as an edit of the text, which is that of in->tree; the text is replaced. */
+bool gg__apply_one_of(const gg_rule_input *in, const char *const *codes, size_t count, gg_safety most, gg_arena *arena,
+                      gg_text **text, bool *copies);
+/* The lines in which the texts differ, as one edit, its text in the arena. */
+void gg__add_difference(const gg_text *before, gg_str after, gg_arena *arena, gg_edits *out);
+
+/* masked_indices.c: the indices of a mask that the site binds to names, and all that reads them, as the mask.  With `edits`, adds them (texts in `arena`);
+ * both may be NULL. */
+bool gg__take_indices(const gg_rule_input *in, gg_safety most, TSNode *out_node, gg_arena *arena, gg_edits *edits);
 
 #endif

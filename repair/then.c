@@ -14,13 +14,8 @@ static uint32_t moved(const gg_edits *edits, uint32_t offset) {
     return (uint32_t)at;
 }
 
-static bool is_selection(const gg_rule *rule) {
-    static const char *const codes[] = {"GG002", "GG010", "GG011", "GG013", "GG045"};
-    return gg__is_one_of(gg_str_from(rule->code), codes, GG_COUNT(codes));
-}
-
 /* The lines in which the texts differ, as one edit. */
-static void add_difference(const gg_text *before, gg_str after, gg_arena *arena, gg_edits *out) {
+void gg__add_difference(const gg_text *before, gg_str after, gg_arena *arena, gg_edits *out) {
     gg_str a = gg_text_bytes(before), b = after;
     size_t front = 0, back = 0;
     while (front < a.len && front < b.len && a.ptr[front] == b.ptr[front]) front++;
@@ -31,11 +26,34 @@ static void add_difference(const gg_text *before, gg_str after, gg_arena *arena,
                  gg_arena_str(arena, gg_str_slice(b, front, b.len - back)));
 }
 
-/* The branch of the text as a site. */
-static bool select_in(const gg_rule_input *in, const gg_text *text, gg_tree *tree, gg_span condition, gg_arena *arena,
-                      gg_edits *out) {
-    enum { MAX_OFFERS = 8 };
+bool gg__apply_one_of(const gg_rule_input *in, const char *const *codes, size_t count, gg_safety most, gg_arena *arena,
+                      gg_text **text, bool *copies) {
+    enum { MAX_OFFERS = 16 };
     const gg_rule *offers[MAX_OFFERS];
+    size_t offered = gg_repair_offers(in, most, offers, MAX_OFFERS);
+    bool done = false;
+    for (size_t i = 0; i < offered && !done; i++) {
+        gg_edits edits = {0};
+        gg_error err = {0};
+        gg_text *last = NULL;
+        done = gg__is_one_of(gg_str_from(offers[i]->code), codes, count) &&
+               gg_repair_edits(offers[i], in, arena, &edits, &err) == 0 &&
+               gg_edits_apply(&last, *text, &edits, &err) == 0;
+        if (done) {
+            *copies = *copies || edits.copies;
+            gg_text_unref(text);
+            *text = gg_text_ref(last);
+        }
+        gg_text_unref(&last);
+        gg_edits_clear(&edits);
+    }
+    return done;
+}
+
+/* The branch of the text as a site. */
+static bool select_in(const gg_rule_input *in, gg_text **text, gg_tree *tree, gg_span condition, gg_arena *arena,
+                      bool *copies) {
+    static const char *const codes[] = {"GG002", "GG010", "GG011", "GG013", "GG045"};
     gg_site site = *in->site;
     gg_rule_input then = *in;
     site.id = GG_STR("GB0170");
@@ -43,22 +61,7 @@ static bool select_in(const gg_rule_input *in, const gg_text *text, gg_tree *tre
     then.site = &site;
     then.tree = tree;
     then.hindrance = NULL; /* it would be told of another text */
-    size_t count = gg_repair_offers(&then, GG_SAFETY_EXACT, offers, MAX_OFFERS);
-    bool done = false;
-    for (size_t i = 0; i < count && !done; i++) {
-        gg_edits edits = {0};
-        gg_error err = {0};
-        gg_text *last = NULL;
-        done = is_selection(offers[i]) && gg_repair_edits(offers[i], &then, arena, &edits, &err) == 0 &&
-               gg_edits_apply(&last, text, &edits, &err) == 0;
-        if (done) {
-            out->copies = out->copies || edits.copies;
-            add_difference(gg_tree_text(in->tree), gg_text_bytes(last), arena, out);
-        }
-        gg_text_unref(&last);
-        gg_edits_clear(&edits);
-    }
-    return done;
+    return gg__apply_one_of(&then, codes, GG_COUNT(codes), GG_SAFETY_EXACT, arena, text, copies);
 }
 
 bool gg__then_select(const gg_rule_input *in, gg_edits *first, TSNode condition, gg_arena *arena, gg_edits *out) {
@@ -69,7 +72,10 @@ bool gg__then_select(const gg_rule_input *in, gg_edits *first, TSNode condition,
     bool done = gg_edits_sort(first, &err) == 0 && gg_edits_apply(&text, gg_tree_text(in->tree), first, &err) == 0 &&
                 gg_tree_parse(&tree, text, NULL, NULL, 0, NULL, &err) == 0;
     at = (gg_span){moved(first, at.start), moved(first, at.end)};
-    done = done && select_in(in, text, tree, at, arena, out);
+    bool copies = false;
+    done = done && select_in(in, &text, tree, at, arena, &copies);
+    if (done) gg__add_difference(gg_tree_text(in->tree), gg_text_bytes(text), arena, out);
+    out->copies = out->copies || copies;
     gg_tree_unref(&tree);
     gg_text_unref(&text);
     return done;
