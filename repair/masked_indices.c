@@ -3,7 +3,6 @@
  * DESIGN  `x[i]` is `x[c]`: the same elements in the same order.  So the name is bound to the mask, and the rules for masks and branches mend what reads it,
  * one after the other, each in the text that the one before gives, with the facts of that place.  Their edits are given as one, of whole lines. */
 #include "repair/alias.h"
-#include "repair/hindrance.h"
 #include "repair/infer.h"
 #include "repair/masks.h"
 #include "repair/scalar.h"
@@ -45,18 +44,15 @@ static bool match_binding(indices *x) {
     x->statement = gg__statement(gg_node_at(in->tree, in->span));
     x->assignment = gg__child(x->statement, 0);
     TSNode left = gg__field(x->assignment, "left"), right = gg__strip_parentheses(gg__field(x->assignment, "right"));
-    TSNode rows = {0};
+    TSNode which;
     bool pattern = gg_node_is(left, "pattern_list") || gg_node_is(left, "tuple_pattern");
     if (!gg_node_is(x->statement, "expression_statement") || !gg_node_is(x->assignment, "assignment") ||
         !ts_node_is_null(gg__field(x->assignment, "type")) || gg__has_comment(in->tree, gg_node_span(x->statement)))
         return false;
-    if (pattern)
-        x->condition = gg__nonzero_tuple_of(in, right);
-    else if (gg_node_is(right, "subscript") && gg_str_is(gg__text(in->tree, gg__field(right, "subscript")), "0"))
-        x->condition = gg__nonzero_tuple_of(in, gg__field(right, "value"));
-    else if (gg__is_flattening(in, right, &rows))
-        x->condition = gg__nonzero_rows_of(in, rows);
-    if (ts_node_is_null(x->condition) || !gg__covers(right, in->span)) return false;
+    x->condition = gg__chosen_by(in, x->assignment, &which);
+    if (ts_node_is_null(x->condition) || !gg__covers(right, in->span) ||
+        (!ts_node_is_null(which) && !gg_str_is(gg__text(in->tree, which), "0")))
+        return false;
     x->of = gg__infer_loosely(in, x->condition); /* evaluated where it was */
     /* a single row would be stored everywhere where there are more of the other */
     return x->of.sort == GG__TENSOR && x->of.rank > 0 && x->of.shape[0] > 1 && name_them(x, left, pattern);
@@ -160,28 +156,17 @@ typedef struct step {
     TSNode chosen, asked; /* `a[i]` that breaks; `i.sum()` in a condition */
 } step;
 
-/* `a[i] = 0.0` is the same under a mask, and no break. */
-static bool is_fill(const step *s, TSNode subscript) {
-    TSNode assignment = gg__parent(subscript);
-    gg__item item;
-    if (!gg_node_is(assignment, "assignment") || !ts_node_eq(gg__field(assignment, "left"), subscript) ||
-        !gg__masked_item(&s->then->in, subscript, &item))
-        return false;
-    gg__meta value = gg__infer(&s->then->in, gg__field(assignment, "right"));
-    if (value.sort == GG__TENSOR) return value.rank == 0 && gg_str_equal(value.dtype, item.of.dtype);
-    return gg__is_number(value) && (gg__is_floating(item.of.dtype) || value.sort != GG__SCALAR_FLOAT);
-}
-
 static bool is_done(TSNode node, void *data) {
     step *s = data;
     if (!gg_node_is(node, "identifier") || !gg_str_equal(gg__text(s->tree, node), s->x->name)) return true;
-    TSNode parent = gg__parent(node), call = gg__parent(parent);
+    TSNode parent = gg__parent(node), around = gg__parent(parent);
     if (gg_node_is(parent, "subscript") && ts_node_eq(gg__field(parent, "subscript"), node)) {
-        if (is_fill(s, parent)) return true;
+        bool stores = ts_node_eq(gg__field(around, "left"), parent);
+        if (stores && gg__is_masked_fill(&s->then->in, around)) return true;
         s->chosen = parent;
         return false;
     }
-    bool counts = gg_node_is(parent, "attribute") && gg__asks_number(&s->then->in, GG_STR("torch.int64"), call);
+    bool counts = gg_node_is(parent, "attribute") && gg__asks_number(&s->then->in, GG_STR("torch.int64"), around);
     if (counts && ts_node_is_null(s->asked)) s->asked = node;
     return true;
 }

@@ -63,6 +63,8 @@ typedef struct gg__store { /* `x[m] = f(x[m])`, `x[m] *= k` */
  * Points into `in`. */
 bool gg__masked_store(const gg_rule_input *in, TSNode statement, bool exact, gg__store *out);
 /* … at the break: what a rule checks; with `edits`, it is written as well, texts in `arena`.  Both may be NULL. */
+/* Is the assignment `x[m] = 0.0`, which is the same under any mask, and no break? */
+bool gg__is_masked_fill(const gg_rule_input *in, TSNode assignment);
 bool gg__take_masked_store(const gg_rule_input *in, bool exact, TSNode *out_node, gg_arena *arena, gg_edits *edits);
 /* x.copy_(torch.where(m, f(x), x)) */
 void gg__edit_masked_store(const gg__store *s, gg_str torch, gg_arena *arena, gg_edits *out);
@@ -74,6 +76,9 @@ TSNode gg__nonzero_tuple_of(const gg_rule_input *in, TSNode node);
 TSNode gg__nonzero_rows_of(const gg_rule_input *in, TSNode node);
 /* `x.flatten()`, `x.view(-1)`, `x.squeeze(-1)`: what makes one column a list; x goes to `out`. */
 bool gg__is_flattening(const gg_rule_input *in, TSNode call, TSNode *out);
+/* The mask by which `i, j = torch.where(m)`, `i = torch.where(m)[0]`, `i = m.nonzero().flatten()` choose; null for another assignment.  `*which`: the
+ * number in the brackets, or a null node; may be NULL. */
+TSNode gg__chosen_by(const gg_rule_input *in, TSNode assignment, TSNode *which);
 
 /* ---- how many there are (counts.c) ------------------------------------------------------------------------------------------ */
 

@@ -43,17 +43,6 @@ static TSNode name_at(TSNode left, uint32_t i) {
     return is_pattern(left) ? gg__child(left, i) : left;
 }
 
-/* The mask by which `i, j = torch.where(m)`, `i = torch.where(m)[0]`, `i = m.nonzero().flatten()` choose; null for another assignment. */
-static TSNode chosen_by(const gg__nothing *n, TSNode assignment) {
-    TSNode right = gg__strip_parentheses(gg__field(assignment, "right")), rows = {0};
-    if (is_pattern(gg__field(assignment, "left"))) return gg__nonzero_tuple_of(n->in, right);
-    if (gg_node_is(right, "subscript") && gg__child_count(right) == 2)
-        return gg_node_is(gg__field(right, "subscript"), "integer")
-                   ? gg__nonzero_tuple_of(n->in, gg__field(right, "value"))
-                   : rows;
-    return gg__is_flattening(n->in, right, &rows) ? gg__nonzero_rows_of(n->in, rows) : rows;
-}
-
 /* The names that are bound are indices of nothing. */
 static bool add_indices(gg__nothing *n, TSNode left) {
     for (uint32_t i = 0; i < name_count(left); i++) {
@@ -66,7 +55,7 @@ static bool add_indices(gg__nothing *n, TSNode left) {
 
 bool gg__learn_indices(gg__nothing *n, TSNode statement) {
     TSNode assignment = gg__child(statement, 0);
-    return gg_node_is(assignment, "assignment") && !ts_node_is_null(chosen_by(n, assignment)) &&
+    return gg_node_is(assignment, "assignment") && !ts_node_is_null(gg__chosen_by(n->in, assignment, NULL)) &&
            add_indices(n, gg__field(assignment, "left"));
 }
 
@@ -74,7 +63,7 @@ bool gg__learn_nothing(gg__nothing *n, TSNode statement) {
     TSNode assignment = gg__child(statement, 0), left = gg__field(assignment, "left");
     TSNode right = gg__strip_parentheses(gg__field(assignment, "right"));
     if (!gg_node_is(assignment, "assignment")) return false;
-    if (is_mask(n, chosen_by(n, assignment))) return add_indices(n, left);
+    if (is_mask(n, gg__chosen_by(n->in, assignment, NULL))) return add_indices(n, left);
     if (!gg_node_is(left, "identifier")) return false;
     if (is_mask(n, right)) return gg__is_no_mask(n, gg__text(n->in->tree, left));
     return gg__is_no_index(n, right) && add_indices(n, left);

@@ -1,4 +1,4 @@
-/* Blocks that only raise.  See truth.h. */
+/* Blocks that only raise, and statements for which somebody has asked whether it is compiled.  See truth.h. */
 #include "repair/truth.h"
 
 /* `sys.exit(1)` */
@@ -24,4 +24,12 @@ TSNode gg__only_raise(const gg_rule_input *in, TSNode block) {
     }
     bool raises = gg_node_is(last, "raise_statement") && gg__child_count(last) == 1;
     return raises || exits(in->tree, last) ? last : (TSNode){0};
+}
+
+bool gg__is_told_apart(const gg_tree *tree, TSNode statement) {
+    for (TSNode at = gg__parent(statement); !ts_node_is_null(at); at = gg__parent(at))
+        if (gg_node_is(at, "if_statement") &&
+            gg_str_contains(gg__text(tree, gg__field(at, "condition")), GG_STR("is_compiling()")))
+            return true;
+    return false;
 }

@@ -63,7 +63,7 @@ typedef struct gg__scalar_uses {
     size_t tracked_count;
     const TSNode *asked; /* names whose use is looked at by somebody else */
     uint32_t ask_count;
-    gg_span asked_within[GG__MAX_ASKS]; /* names in conditions that become tensors' (scalar_asked.c) */
+    TSNode asked_within[GG__MAX_ASKS]; /* conditions that become tensors' (scalar_asked.c) */
     uint32_t asked_within_count;
     bool to_end;     /* … and all that is behind the last of them is written anew */
     bool within;     /* in what is written anew */

@@ -62,7 +62,7 @@ typedef struct search {
 static bool is_no_ask(TSNode node, void *data) {
     search *s = data;
     const gg__scalar_uses *u = s->u;
-    if (gg_node_is(node, "block") || !gg_node_is(node, "identifier") || gg__is_member_name(node)) return true;
+    if (!gg_node_is(node, "identifier") || gg__is_member_name(node)) return true;
     if (!ts_node_eq(gg__statement(node), s->statement)) return true;
     for (uint32_t i = 0; i < u->ask_count; i++)
         if (ts_node_eq(u->asked[i], node)) return true;
@@ -121,7 +121,7 @@ static bool mend(gg__scalar_uses *u, TSNode ask, bool *to_end) {
         bool copies = u->edits && u->edits->copies;
         bool done = u->edits == NULL || rules[i]->edit(&in, &match, u->arena, u->edits, &err) == 0;
         if (u->edits) u->edits->copies = u->edits->copies || copies;
-        *to_end = rules[i] == &gg_rule_select_return;
+        *to_end = done && rules[i] == &gg_rule_select_return;
         return done;
     }
     return false;
@@ -144,7 +144,7 @@ bool gg__scalar_mend(gg__scalar_uses *u, TSNode statement, bool *to_end) {
     u->site.id = id;
     for (size_t i = 0; i < u->tracked_count; i++) gg__scalar_learn_tracked(u, &u->tracked[i]);
     if (!mended) return false;
-    u->asked_within[u->asked_within_count++] = gg_node_span(condition);
+    u->asked_within[u->asked_within_count++] = condition;
     u->count++;
     return true;
 }

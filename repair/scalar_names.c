@@ -164,10 +164,6 @@ bool gg__scalar_refuse(const gg__scalar_uses *u, TSNode node) {
                       GG_STR_ARG(gg__text(u->in.tree, node)));
 }
 
-static bool is_within(gg_span span, TSNode node) {
-    return span.start <= ts_node_start_byte(node) && ts_node_end_byte(node) <= span.end;
-}
-
 bool gg__scalar_check_name(TSNode node, void *data) {
     gg__scalar_uses *u = data;
     if (!gg_node_is(node, "identifier") || gg__is_member_name(node)) return true;
@@ -175,7 +171,7 @@ bool gg__scalar_check_name(TSNode node, void *data) {
     for (uint32_t i = 0; i < u->ask_count; i++)
         if (ts_node_eq(u->asked[i], node)) return true;
     for (uint32_t i = 0; i < u->asked_within_count; i++)
-        if (is_within(u->asked_within[i], node)) return true;
+        if (gg__covers(u->asked_within[i], gg_node_span(node))) return true;
     for (size_t i = 0; i < u->tracked_count; i++) {
         const gg__tracked *t = &u->tracked[i];
         if (!gg_str_equal(name, t->name) || ts_node_start_byte(node) == t->bound ||

@@ -1,5 +1,6 @@
 /* Stores under a boolean mask, and the indices that stand for one.  See masks.h. */
 #include "repair/hindrance.h"
+#include "repair/infer.h"
 #include "repair/masks.h"
 
 bool gg__masked_store(const gg_rule_input *in, TSNode statement, bool exact, gg__store *s) {
@@ -41,6 +42,15 @@ void gg__edit_masked_store(const gg__store *s, gg_str torch, gg_arena *arena, gg
     gg_edits_add(out, gg_node_span(s->assignment),
                  gg_arena_printf(arena, "%.*s.copy_(%.*s.where(%.*s, %.*s, %.*s))", GG_STR_ARG(x), GG_STR_ARG(torch),
                                  GG_STR_ARG(gg__mask_text(in, &s->e.item, arena)), GG_STR_ARG(value), GG_STR_ARG(x)));
+}
+
+bool gg__is_masked_fill(const gg_rule_input *in, TSNode assignment) {
+    gg__item item;
+    if (!gg_node_is(assignment, "assignment") || !gg__masked_item(in, gg__field(assignment, "left"), &item))
+        return false;
+    gg__meta value = gg__infer(in, gg__field(assignment, "right"));
+    if (value.sort == GG__TENSOR) return value.rank == 0 && gg_str_equal(value.dtype, item.of.dtype);
+    return gg__is_number(value) && (gg__is_floating(item.of.dtype) || value.sort != GG__SCALAR_FLOAT);
 }
 
 bool gg__take_masked_store(const gg_rule_input *in, bool exact, TSNode *out_node, gg_arena *arena, gg_edits *edits) {
@@ -100,4 +110,17 @@ bool gg__is_flattening(const gg_rule_input *in, TSNode call, TSNode *out) {
         return last || (i == 1 && gg__child_count(arguments) == 0);
     }
     return false;
+}
+
+TSNode gg__chosen_by(const gg_rule_input *in, TSNode assignment, TSNode *which) {
+    TSNode left = gg__field(assignment, "left"), right = gg__strip_parentheses(gg__field(assignment, "right"));
+    TSNode rows = {0};
+    if (which) *which = rows;
+    if (gg_node_is(left, "pattern_list") || gg_node_is(left, "tuple_pattern")) return gg__nonzero_tuple_of(in, right);
+    if (gg_node_is(right, "subscript") && gg__child_count(right) == 2) {
+        TSNode index = gg__field(right, "subscript");
+        if (which) *which = index;
+        return gg_node_is(index, "integer") ? gg__nonzero_tuple_of(in, gg__field(right, "value")) : rows;
+    }
+    return gg__is_flattening(in, right, &rows) ? gg__nonzero_rows_of(in, rows) : rows;
 }

@@ -19,6 +19,8 @@ bool gg__is_equality(const gg_rule_input *in, TSNode node, gg_arena *arena, gg__
 
 /* raised.c: the raise, or `sys.exit(…)`, that a block ends in; null node when it does anything else but say something, or make what is raised. */
 TSNode gg__only_raise(const gg_rule_input *in, TSNode block);
+/* Is the statement under a condition that asks whether something is compiled? */
+bool gg__is_told_apart(const gg_tree *tree, TSNode statement);
 
 bool gg__is_and(const gg_tree *tree, TSNode node);
 TSNode gg__message_of(TSNode assert_statement); /* null node when it has none */

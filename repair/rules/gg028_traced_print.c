@@ -96,14 +96,6 @@ static bool is_all_on_cpu(const gg_rule_input *in) {
     return any;
 }
 
-static bool is_told_apart(const gg_tree *tree, TSNode statement) {
-    for (TSNode at = gg__parent(statement); !ts_node_is_null(at); at = gg__parent(at))
-        if (gg_node_is(at, "if_statement") &&
-            gg_str_contains(gg__text(tree, gg__field(at, "condition")), GG_STR("is_compiling()")))
-            return true;
-    return false;
-}
-
 /* In an arm of a branch that breaks the graph itself: whoever mends that one does something about its messages. */
 static bool is_under_a_branch(const gg_rule_input *in, TSNode statement) {
     for (TSNode at = gg__parent(statement); !ts_node_is_null(at) && !gg_node_is(at, "function_definition");
@@ -124,7 +116,7 @@ static bool read_print(const gg_rule_input *in, TSNode *out_statement, printing 
     return gg_node_is(statement, "expression_statement") && gg_node_is(call, "call") &&
            gg__names_builtin(in->tree, gg__field(call, "function"), "print") &&
            gg__alone_on_line(in->tree, statement) && !gg__is_heard(in, statement) &&
-           !is_told_apart(in->tree, statement) && is_all_on_cpu(in) && !is_under_a_branch(in, statement) &&
+           !gg__is_told_apart(in->tree, statement) && is_all_on_cpu(in) && !is_under_a_branch(in, statement) &&
            !gg__has_comment(in->tree, gg_node_span(statement)) && gg__can_name(in->tree, statement, "torch") &&
            add_arguments(p, gg__field(call, "arguments"));
 }

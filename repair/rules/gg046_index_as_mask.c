@@ -29,19 +29,15 @@ static bool match_binding(const gg_rule_input *in, rows_index *x) {
     if (!gg_node_is(x->statement, "expression_statement") || !gg_node_is(x->assignment, "assignment") ||
         !ts_node_is_null(gg__field(x->assignment, "type")))
         return false;
+    TSNode which;
+    x->condition = gg__chosen_by(in, x->assignment, &which);
     uint32_t names = gg__child_count(left);
-    bool pattern = gg_node_is(left, "pattern_list") || gg_node_is(left, "tuple_pattern"), column = false;
-    if (pattern) {
-        x->condition = gg__nonzero_tuple_of(in, right);
-        left = gg__child(left, 0);
-    } else if (gg_node_is(right, "subscript")) {
-        bool zero = gg_str_is(gg__text(in->tree, gg__field(right, "subscript")), "0");
-        if (gg__child_count(right) == 2 && zero) x->condition = gg__nonzero_tuple_of(in, gg__field(right, "value"));
-    } else if (gg__is_flattening(in, right, &x->condition)) {
-        x->condition = gg__nonzero_rows_of(in, x->condition);
-        column = true;
-    }
-    if (ts_node_is_null(x->condition) || !gg_node_is(left, "identifier")) return false;
+    bool pattern = gg_node_is(left, "pattern_list") || gg_node_is(left, "tuple_pattern");
+    bool column = !pattern && gg_node_is(right, "call");
+    if (pattern) left = gg__child(left, 0);
+    if (ts_node_is_null(x->condition) || !gg_node_is(left, "identifier") ||
+        (!ts_node_is_null(which) && !gg_str_is(gg__text(in->tree, which), "0")))
+        return false;
     x->of = gg__infer_loosely(in, x->condition); /* evaluated where it was */
     x->name = gg__text(in->tree, left);
     /* a single row would be stored everywhere where there are more of the other */
@@ -60,17 +56,6 @@ static bool learn(const gg_rule_input *in, rows_index *x, gg_arena *arena) {
                                 .rank = 1,
                                 .shape = {x->of.shape[0]}});
     return true;
-}
-
-/* `x[i] = 0.0` is the same under a mask, and no break. */
-static bool is_fill(const gg_rule_input *in, TSNode statement) {
-    TSNode assignment = gg__child(statement, 0);
-    gg__item item;
-    if (!gg_node_is(assignment, "assignment") || !gg__masked_item(in, gg__field(assignment, "left"), &item))
-        return false;
-    gg__meta value = gg__infer(in, gg__field(assignment, "right"));
-    if (value.sort == GG__TENSOR) return value.rank == 0 && gg_str_equal(value.dtype, item.of.dtype);
-    return gg__is_number(value) && (gg__is_floating(item.of.dtype) || value.sort != GG__SCALAR_FLOAT);
 }
 
 static bool is_index(TSNode name) {
@@ -144,7 +129,7 @@ static bool walk(rows_index *x, gg_str torch, gg_arena *arena, gg_edits *out) {
         if (gg_node_is(at, "comment")) continue;
         if (ts_node_eq(at, x->uses[next])) {
             bool store = gg__masked_store(&x->then.in, at, true, &s);
-            if (!store && !is_fill(&x->then.in, at)) return false;
+            if (!store && !gg__is_masked_fill(&x->then.in, gg__child(at, 0))) return false;
             if (store && out) gg__edit_masked_store(&s, torch, arena, out);
             next++;
         }

@@ -42,8 +42,7 @@ static bool put(TSNode node, void *data) {
 }
 
 static bool find(const gg_rule_input *in, checked *c) {
-    static const char *const ids[] = {"GB0124"};
-    if (!gg__has_id(in, ids, GG_COUNT(ids))) return false;
+    if (!gg_str_is(in->site->id, "GB0124")) return false;
     TSNode at = gg_node_at(in->tree, in->span);
     c->assignment = gg__statement(at);
     TSNode assignment = gg__child(c->assignment, 0), left = gg__field(assignment, "left");
@@ -89,17 +88,9 @@ static gg_str holds(const gg_rule_input *in, const checked *c, gg_str torch, gg_
     return out;
 }
 
-static bool is_told_apart(const gg_tree *tree, TSNode statement) {
-    for (TSNode at = gg__parent(statement); !ts_node_is_null(at); at = gg__parent(at))
-        if (gg_node_is(at, "if_statement") &&
-            gg_str_contains(gg__text(tree, gg__field(at, "condition")), GG_STR("is_compiling()")))
-            return true;
-    return false;
-}
-
 static bool check(const gg_rule_input *in, gg_rule_match *out) {
     checked c;
-    if (!find(in, &c) || is_told_apart(in->tree, c.check)) return false;
+    if (!find(in, &c) || gg__is_told_apart(in->tree, c.check)) return false;
     out->node = c.assignment;
     gg_arena *arena = gg_arena_new();
     bool known = holds(in, &c, GG_STR("torch"), arena).len > 0;
