@@ -8,6 +8,8 @@
  * candidate was right but did not help, or was a setting, is tried once more when another one has been mended since: what it ran into may be gone.
  * So is one that a rule is made for which was none before: what it would have had to prove may be plain to see now.
  *
+ * What keeps a branch or a loop inside the graph (gg_rule.last_resort) is tried when nothing else applies anywhere, and settings behind it.
+ *
  * When the rules have nothing more to try anywhere, a second source (gg_fix_use) is asked for the sites that are left, those of one definition at a time, each
  * site once.  What it keeps in the end is adopted as a rule's repair is, and the rules go on from there.
  *
@@ -233,6 +235,11 @@ bool gg__fix_next_of_rules(gg_fix *fix, gg_fix_action *out) {
         const gg_site *site = gg__fix_current_site(fix);
         if (site == NULL) site = gg__fix_choose_site(fix, false);
         if (site == NULL) site = gg__fix_choose_site(fix, true);
+        if (site == NULL && !fix->resorts) {
+            fix->resorts = true; /* the sites that were given up may have rules that were not tried */
+            for (size_t i = 0; i < fix->given_up.len; i++) fix->given_up.items[i].accepted = SIZE_MAX;
+            continue;
+        }
         if (site == NULL && fix->stage < fix->max_safety) {
             fix->stage = fix->max_safety;
             fix->given_up.len = 0; /* what was refused of the same text stays refused */

@@ -28,6 +28,7 @@ struct gg_fix {
     bool (*covers)(const void *data, gg_str path); /* NULL: no other file */
     const void *covers_data;
     gg_safety max_safety, stage; /* settings hold for the whole process: first what needs none is mended */
+    bool resorts;                /* rules of a last resort are tried, too */
     unsigned classes; /* of the accepted repairs, a bit each: what one waived may show only behind a later one */
     const gg_registry *registry;
     bool (*wants)(const void *data, const gg_site *site); /* NULL: every one */

@@ -18,7 +18,8 @@ static size_t offers_for(gg_fix *fix, const gg_site *site, const gg__fix_refusal
         bool keep = fix->keeps_deliberate && offers[i]->deliberate;
         *deliberate = *deliberate || keep;
         bool known = refused && !refused->right && gg__fix_was_tried(refused, offers[i]);
-        if (!keep && !known) out[count++] = offers[i];
+        bool later = offers[i]->last_resort && !fix->resorts;
+        if (!keep && !known && !later) out[count++] = offers[i];
     }
     return count;
 }

@@ -34,9 +34,13 @@ class Counter:
     """The pass-through backend: counts graphs and the call nodes of each, and runs the graph as it is.
 
     A backend that compiles trusts the dtypes that Dynamo tells of the inputs.  Of a floating number that Python's `random` draws torch 2.13 tells
-    float32 and gives a float64 (pytorch/pytorch#198187).  Here that changes nothing, so it is noted."""
+    float32 and gives a float64 (pytorch/pytorch#198187).  Here that changes nothing, so it is noted.
 
-    def __init__(self, journal: "Journal | None" = None) -> None:
+    `lowers`: a graph with control flow of its own (torch.cond, torch.while_loop) goes through AOTAutograd, as it does on its way to Inductor, which
+    takes less than Dynamo does: branches whose gradients have other strides, say, are an error there."""
+
+    def __init__(self, journal: "Journal | None" = None, lowers: bool = False) -> None:
+        self.lowers = lowers
         self.ops: list[int] = []
         self.misread: list[str] = []  # each use of a drawn number of another dtype than told, at each call: its line
         self._journal = journal
@@ -49,6 +53,10 @@ class Counter:
         self.ops.append(sum(n.op in ("call_function", "call_method", "call_module") for n in gm.graph.nodes))
         if self._journal:
             self._journal.write("ops", self.ops[-1])
+        if self.lowers and _branches(gm):
+            from torch._dynamo.backends.debugging import aot_eager
+
+            return aot_eager(gm, example_inputs)
         drawn = _drawn(gm)
         if not drawn:
             return gm.forward
@@ -60,6 +68,13 @@ class Counter:
             return gm.forward(*args)
 
         return run
+
+
+def _branches(gm: torch.fx.GraphModule) -> bool:
+    """Has the graph control flow of its own?"""
+    operators = (torch.ops.higher_order.cond, torch.ops.higher_order.while_loop)
+    parts = (m for m in gm.modules() if isinstance(m, torch.fx.GraphModule))
+    return any(n.target in operators for part in parts for n in part.graph.nodes if n.op == "call_function")
 
 
 def _drawn(gm: torch.fx.GraphModule) -> list[tuple[int, torch.dtype, list[str]]]:
@@ -159,6 +174,7 @@ def run_callable(
     on_break: OnBreak | None = None,
     earlier: Counter | None = None,
     journal: Journal | None = None,
+    lowers: bool = False,
 ) -> tuple[Any, Counter, Watch]:
     """Call `fn` compiled with the counting backend.  Returns its result, the graphs and what was heard; raises what it raises.
 
@@ -166,7 +182,7 @@ def run_callable(
     """
     if earlier is None:
         torch._dynamo.reset()
-    counter, watch = earlier or Counter(journal), Watch(on_break)
+    counter, watch = earlier or Counter(journal, lowers), Watch(on_break)
     hooks.listen(watch.on_break, watch.on_error, watch.recompiles.append, watch.suspects.append)
     try:
         compiled = users_compile.compiled(fn, counter, users_compile.options_of(fn))

@@ -259,7 +259,7 @@ class Compiled:
     """Calls under Dynamo with the counting backend; the input sets share compiled code, as the calls of a program do."""
 
     def __init__(self) -> None:
-        self.counter = capture.Counter()
+        self.counter = capture.Counter(lowers=True)
         self.outcome: capture.Outcome | None = None  # of the first call, as a capture gives it
 
     def call(self, call: Call) -> Any:
@@ -268,7 +268,7 @@ class Compiled:
         first = self.outcome is None
         try:
             result, self.counter, watch = capture.run_callable(
-                call.fn, call.args, call.kwargs, earlier=None if first else self.counter
+                call.fn, call.args, call.kwargs, earlier=None if first else self.counter, lowers=True
             )
             return result
         except BaseException as e:
