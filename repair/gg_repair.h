@@ -71,7 +71,7 @@ typedef struct gg_rule {
     const char *name; /* "guard-diagnostic" */
     const char *title; /* for the user: "Skip this message while compiling" */
     gg_safety safety;
-    bool deliberate; /* what it undoes was written on purpose (a call that breaks the graph): never mended unasked */
+    bool deliberate;  /* what it undoes was written on purpose (a call that breaks the graph): never mended unasked */
     bool last_resort; /* keeps a branch or a loop as it is, inside the graph: first what needs none is mended */
     /* Cheap, on the tree and the facts only: runs on every code-action request. */
     bool (*check)(const gg_rule_input *in, gg_rule_match *out);

@@ -9,6 +9,7 @@ import json
 import os
 import re
 import time
+import warnings
 from collections import Counter as Counted
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -36,11 +37,11 @@ class Counter:
     A backend that compiles trusts the dtypes that Dynamo tells of the inputs.  Of a floating number that Python's `random` draws torch 2.13 tells
     float32 and gives a float64 (pytorch/pytorch#198187).  Here that changes nothing, so it is noted.
 
-    `lowers`: a graph with control flow of its own (torch.cond, torch.while_loop) goes through AOTAutograd, as it does on its way to Inductor, which
+    `lowers`: a graph with control flow of its own (torch.cond, torch.while_loop) is given to AOTAutograd, too, as on its way to Inductor, which
     takes less than Dynamo does: branches whose gradients have other strides, say, are an error there."""
 
     def __init__(self, journal: "Journal | None" = None, lowers: bool = False) -> None:
-        self.lowers = lowers
+        self.lowers, self.branches = lowers, False  # there was such a graph
         self.ops: list[int] = []
         self.misread: list[str] = []  # each use of a drawn number of another dtype than told, at each call: its line
         self._journal = journal
@@ -54,9 +55,8 @@ class Counter:
         if self._journal:
             self._journal.write("ops", self.ops[-1])
         if self.lowers and _branches(gm):
-            from torch._dynamo.backends.debugging import aot_eager
-
-            return aot_eager(gm, example_inputs)
+            self.branches = True
+            _lower(gm, example_inputs)
         drawn = _drawn(gm)
         if not drawn:
             return gm.forward
@@ -75,6 +75,30 @@ def _branches(gm: torch.fx.GraphModule) -> bool:
     operators = (torch.ops.higher_order.cond, torch.ops.higher_order.while_loop)
     parts = (m for m in gm.modules() if isinstance(m, torch.fx.GraphModule))
     return any(n.target in operators for part in parts for n in part.graph.nodes if n.op == "call_function")
+
+
+# A buffer that is changed in place has no gradient, nor has what is only there without; and of a loop Dynamo makes a break, and no error.
+_WITHOUT_GRADIENTS = ("a leaf Variable", "derivative for", "_local_scalar_dense")
+
+
+def _lower(gm: torch.fx.GraphModule, example_inputs: list[Any]) -> None:
+    """AOTAutograd's errors: without gradients, with those of parameters, and with those of all inputs that may have some.  What it makes of the graph
+    is not run: it rounds otherwise."""
+    from torch._dynamo.backends.debugging import aot_eager
+
+    aot_eager(gm, example_inputs)
+    leaves = [
+        x.detach().requires_grad_() if isinstance(x, torch.Tensor) and x.is_floating_point() else x
+        for x in example_inputs
+    ]
+    with torch.enable_grad(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for given in (example_inputs, leaves):
+            try:
+                aot_eager(gm, given)
+            except RuntimeError as e:
+                if not any(words in str(e) for words in _WITHOUT_GRADIENTS):
+                    raise
 
 
 def _drawn(gm: torch.fx.GraphModule) -> list[tuple[int, torch.dtype, list[str]]]:

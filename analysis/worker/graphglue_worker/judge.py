@@ -235,6 +235,10 @@ def _compare_sides(a: Side, b: Side, classes: set[str], copies: bool) -> Iterato
                     yield f"on {plan}, {how}: {words}", outputs
     yield from _misread(a, b)
     yield from _compiled_more_often(a, b)
+    for plan in observe.BRANCHES:
+        run = b.compiled.get(plan)
+        if run is not None and run.error:
+            yield f"on {plan}, compiled: the edited code {_raises(run.described)}", "error"
     differentiable = any(gradients is not None for gradients in a.gradients.values())
     for plan, gradients in a.gradients.items():
         if plan.removesuffix(observe.TWO_CALLS) in undefined or (gradients is None and _extra(plan)):

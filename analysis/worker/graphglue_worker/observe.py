@@ -114,6 +114,10 @@ SINGLE = Plan("inputs of a single row", 0, foreign=True, longer=(0, -sys.maxsize
 OTHER_SIZES = (*MORE_ROWS, LONGER, SINGLE)
 GIVEN, AGAIN, OTHER, ZEROS = PLANS[0], "a second call of the same instance", PLANS[3], PLANS[4]
 TWO_CALLS = ", two calls of one instance"
+BRANCHES = (
+    "the given inputs, with gradients",
+    "the given inputs, with gradients in the other mode",
+)  # of graphs with control flow
 FURTHER, FURTHER_TIMES = "further calls of the same instance", 2
 UNUSUAL = {plan.words for plan in PLANS if plan.foreign}  # values that are not the user's
 RESIZED = {plan.words for plan in OTHER_SIZES}
@@ -324,6 +328,8 @@ def measure(
             limit = CPU_LIMIT_S + CPU_LIMIT_TIMES * (time.process_time() - before)
             if run.graphs and not plan.longer:
                 break  # every new instance is compiled anew: that would cost more than it shows
+    if compiled and compiled.counter.branches:
+        yield from _of_branches(entry, compiled)
     if unsettled is not None:
         if not paused:
             yield streams.Pause
@@ -442,14 +448,31 @@ def eager(
     yield from _varied(entry, True)
 
 
-def _in_the_other_mode(entry: Entry) -> Run | None:
+def _in_the_other_mode(entry: Entry, compiled: Compiled | None = None) -> Run | None:
     call = _build(entry, GIVEN)
     assert call is not None
     owner = varied.module(call.fn)
     if owner is None:
         return None
     owner.train(not owner.training)
-    return _observe(call, f"{GIVEN.words}, in the other mode", 100, None, None)
+    return _observe(call, f"{GIVEN.words}, in the other mode", 100, compiled, None)
+
+
+def _of_branches(entry: Entry, compiled: Compiled) -> Iterator[Run]:
+    """What is wrong in a branch of a graph is an error when it is traced, and no graph break: so in the other mode, and with gradients in both."""
+    other = _in_the_other_mode(entry, compiled)
+    if other is not None:
+        yield other
+    for words, flip in ((BRANCHES[0], False), (BRANCHES[1], True)):
+        call = _build(entry, GIVEN)
+        assert call is not None
+        owner = varied.module(call.fn)
+        if flip and owner is None:
+            return
+        if flip and owner is not None:
+            owner.train(not owner.training)
+        call.grad = True
+        yield _observe(call, words, 100, compiled, None)
 
 
 def _has_buffers(call: Call) -> bool:
