@@ -165,6 +165,18 @@ bool gg__takes(const gg_tree *tree, TSNode block, gg_str name) {
     return true;
 }
 
+bool gg__reads_first(const gg_tree *tree, TSNode block, gg_str name) {
+    for (uint32_t i = 0; i < gg__child_count(block); i++) {
+        TSNode statement = gg__child(block, i), target = gg__field(statement, "left");
+        if (gg_node_is(statement, "for_statement") && gg__reads(tree, target, name))
+            return gg__reads(tree, gg__field(statement, "right"), name);
+        if (binds_for_certain(tree, statement, name))
+            return gg__reads(tree, gg__field(gg__child(statement, 0), "right"), name);
+        if (gg__reads(tree, statement, name)) return true;
+    }
+    return false;
+}
+
 TSNode gg__left_in(const gg_tree *tree, TSNode block, gg_str name) {
     TSNode value = {0};
     for (uint32_t i = 0; i < gg__child_count(block); i++) {
@@ -203,7 +215,8 @@ bool gg__learn_block(gg__select *s, gg__arm *arm, TSNode block) {
 }
 
 bool gg__is_held(gg__select *s, const gg__arm *arm, TSNode value) {
-    static const char *const parts[] = {"identifier", "attribute", "subscript"};
+    static const char *const parts[] = {"identifier", "attribute", "subscript", "conditional_expression",
+                                        "boolean_operator"};
     value = gg__strip_parentheses(value);
     gg__meta m = gg__outlined_meta(s, arm, value);
     if (m.sort == GG__TENSOR && !gg_node_is(value, "identifier")) return !m.fresh;

@@ -28,6 +28,8 @@ bool gg__may_define(const gg_tree *tree, TSNode statement);
 void gg__names_bound(const gg_tree *tree, TSNode block, gg__names *out);
 /* May the block read what the name held in front of it, or leave it as it was? */
 bool gg__takes(const gg_tree *tree, TSNode block, gg_str name);
+/* May it read what the name held in front of it? */
+bool gg__reads_first(const gg_tree *tree, TSNode block, gg_str name);
 /* The value that the block, behind its compound statements, leaves in the name; null when that is not plain to see. */
 TSNode gg__left_in(const gg_tree *tree, TSNode block, gg_str name);
 /* What an expression is in the block, whose names `arm` has got: its operations may fail, as they would have. */

@@ -58,7 +58,7 @@ static bool may_rebind(const loop *l, TSNode change) {
     if (gg__names_have(&l->counters, text)) return true;
     return gg_node_is(name, "identifier") &&
            gg__is_one_of(gg__text(tree, gg__field(change, "operator")), ops, GG_COUNT(ops)) &&
-           gg__owns(l->s.in, l->node, text) && !ts_node_is_null(gg__parent(change));
+           gg__owns(l->s.in, l->node, text);
 }
 
 static bool learn(loop *l, gg_str name) {
@@ -66,9 +66,12 @@ static bool learn(loop *l, gg_str name) {
     const gg_tree *tree = in->tree;
     bool taken = gg__takes(tree, l->body, name) || gg__reads(tree, l->condition, name);
     if (!taken && !gg__is_live(&l->s, name)) return true;
-    if (!gg__bound_before(tree, l->node, name))
-        return gg__is_live(&l->s, name) ? gg__hinder(in, l->node, "may end before `%.*s` is bound", GG_STR_ARG(name))
-                                        : true;
+    if (!gg__bound_before(tree, l->node, name)) {
+        if (gg__is_live(&l->s, name))
+            return gg__hinder(in, l->node, "may end before `%.*s` is bound", GG_STR_ARG(name));
+        return !gg__reads_first(tree, l->body, name) ||
+               gg__hinder(in, l->node, "may read `%.*s` of the iteration before", GG_STR_ARG(name));
+    }
     gg__names_add(&l->carried, name);
     if (add_counter(l, name)) return true;
     if (!gg__holds_tensor(in, name))

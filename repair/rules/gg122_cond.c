@@ -217,8 +217,8 @@ static void copy_returned(branch *b, size_t arm, TSNode value, gg_edits *out) {
     if (gg_node_is(value, "tuple") || gg_node_is(value, "expression_list")) {
         for (uint32_t i = 0; i < gg__child_count(value); i++) copy_returned(b, arm, gg__child(value, i), out);
     } else if (is_returned_held(b, arm, value)) {
-        uint32_t end = ts_node_end_byte(value);
-        gg_edits_add(out, (gg_span){end, end}, GG_STR(".clone()"));
+        gg_str text = gg__closed(&b->s, gg__text(b->s.in->tree, value), value);
+        gg_edits_add(out, gg_node_span(value), gg_arena_printf(b->s.arena, "%.*s.clone()", GG_STR_ARG(text)));
     }
 }
 
