@@ -1,5 +1,6 @@
-"""Branches whose arms call modules: mended where the call is known to be pure, else not offered."""
+"""Branches whose arms call modules: selected from where the call is known to be pure, kept in the graph where the compiler takes it, else left."""
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +27,10 @@ MENDED = {
     "Norms": ("nn.LayerNorm(4)", "nn.Sequential(nn.Identity(), nn.LayerNorm(4))"),
     "Conv": ("nn.Conv1d(3, 3, 3, padding=1)", "nn.Sequential(nn.Conv1d(3, 3, 1), nn.GELU())"),
 }
-LEFT = {
+KEPT = {  # as a branch of the graph: torch.cond
     "Drop": ("nn.Linear(4, 4)", "nn.Dropout(0.5)"),
+}
+LEFT = {
     "Norm": ("nn.BatchNorm1d(3)", "nn.Identity()"),
     "Shapes": ("nn.Linear(4, 4)", "nn.Linear(4, 1)"),
     "Fails": ("nn.Linear(4, 4)", "nn.Linear(5, 4)"),
@@ -37,7 +40,7 @@ LEFT = {
 
 
 def test_arms(tmp_path: Path, run_json: Any) -> None:
-    nets = {**MENDED, **LEFT}
+    nets = {**MENDED, **KEPT, **LEFT}
     text = (
         HEAD + "from torch import nn\n" + "".join(NET.format(name=n, first=a, second=b) for n, (a, b) in nets.items())
     )
@@ -47,5 +50,7 @@ def test_arms(tmp_path: Path, run_json: Any) -> None:
     file.write_text(text)
     _, out = run_json("fix", str(file))
     result = out["files"][0]
-    assert {e["name"] for e in result["entries"] if e["glued"]} == set(MENDED)
-    assert len(result["repairs"]) == len(MENDED) and all(r["verdict"]["accepted"] for r in result["repairs"])
+    assert {e["name"] for e in result["entries"] if e["glued"]} == {*MENDED, *KEPT}
+    rules = Counter(r["rule"] for r in result["repairs"] if r["verdict"]["accepted"])
+    assert rules["GG122"] == len(KEPT) and rules.total() == len(MENDED) + len(KEPT)
+    assert all(r["verdict"]["accepted"] or r["rule"] == "GG122" for r in result["repairs"])

@@ -38,6 +38,7 @@ def on_each_call(call: Callable[[], list[hooks.Recompile]], seconds: float, wait
 @contextlib.contextmanager
 def silence() -> Iterator[None]:
     """Drop what this process prints."""
+    forks.flush()  # what was printed before is not to be dropped
     kept = [os.dup(fd) for fd in (1, 2)]
     forks.drop_output()
     try:
