@@ -36,13 +36,26 @@ typedef struct lookup {
     atomic_bool canceled;
 } lookup;
 
+/* A last resort is offered where nothing else is. */
+static size_t without_last_resorts(const gg_rule **offers, size_t count) {
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++)
+        if (!offers[i]->last_resort) kept++;
+    if (kept == 0 || kept == count) return count;
+    kept = 0;
+    for (size_t i = 0; i < count; i++)
+        if (!offers[i]->last_resort) offers[kept++] = offers[i];
+    return kept;
+}
+
 static void look_up(void *data) {
     lookup *l = data;
     gg_error err = {0};
     if (gg_parse_input_run(&l->parse, &l->tree, &err) != 0) return;
     for (size_t i = 0; i < l->site_count; i++) {
         gg_rule_input in = {.tree = l->tree, .site = &l->findings->sites.items[l->sites[i]], .span = l->spans[i]};
-        l->offer_counts[i] = gg_repair_offers(&in, l->max_safety, l->offers[i], MAX_OFFERS);
+        size_t count = gg_repair_offers(&in, l->max_safety, l->offers[i], MAX_OFFERS);
+        l->offer_counts[i] = without_last_resorts(l->offers[i], count);
     }
     for (size_t i = 0; i < l->ignorable_count; i++) {
         ignorable *g = &l->ignorables[i];

@@ -121,7 +121,7 @@ async def test_what_would_change_results_is_left(start):
     before = client.texts[uri]
     await execute(client, "graphglue.glueAll", uri)
     shown = client.take_messages()[0].message
-    assert "none of 1 candidate was proved. Refused: scale: on the given inputs" in shown, shown
+    assert "none of 2 candidates was proved. Refused: scale: on the given inputs" in shown, shown
     assert not client.applied and client.texts[uri] == before
 
 
