@@ -17,11 +17,10 @@ bool gg__names_have(const gg__names *names, gg_str name) {
     return false;
 }
 
-gg_str gg__names_text(const gg__names *names, const char *behind, gg_arena *arena) {
+gg_str gg__names_text(const gg__names *names, gg_arena *arena) {
     gg_str out = GG_STR("");
     for (size_t i = 0; i < names->count; i++)
-        out =
-            gg_arena_printf(arena, "%.*s%s%.*s%s", GG_STR_ARG(out), i ? ", " : "", GG_STR_ARG(names->items[i]), behind);
+        out = gg_arena_printf(arena, "%.*s%s%.*s", GG_STR_ARG(out), i ? ", " : "", GG_STR_ARG(names->items[i]));
     return out;
 }
 

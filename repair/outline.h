@@ -18,7 +18,7 @@ typedef struct gg__names { /* each once, in the order of the text */
 
 void gg__names_add(gg__names *names, gg_str name);
 bool gg__names_have(const gg__names *names, gg_str name);
-gg_str gg__names_text(const gg__names *names, const char *behind, gg_arena *arena); /* "a, b", each with `behind` */
+gg_str gg__names_text(const gg__names *names, gg_arena *arena); /* "a, b" */
 
 /* Do the statements mean the same in a function of their own?  Says which does not.  `last`: but for this one; may be null. */
 bool gg__may_outline(const gg_rule_input *in, TSNode block, TSNode last);

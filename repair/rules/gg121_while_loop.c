@@ -94,14 +94,19 @@ static bool find_binding(TSNode node, void *data) {
     return false;
 }
 
-/* What it held before may be what it ends with: then it is a copy. */
-static bool may_be_copied(loop *l, gg_str name) {
+static TSNode binding_of(const loop *l, gg_str name) {
     bound_node b = {.tree = l->s.in->tree, .name = name};
     gg__visit(l->body, find_binding, &b);
+    return b.found;
+}
+
+/* What it held before may be what it ends with: then it is a copy. */
+static bool may_be_copied(loop *l, gg_str name) {
+    TSNode bound = binding_of(l, name);
     if (!gg__is_live(&l->s, name) || gg__owns(l->s.in, l->node, name)) return true;
-    if (gg__alias_shows(l->s.in, l->node, b.found, name))
-        return gg__hinder(l->s.in, b.found, "other code may hold this tensor, and the loop gives a new one");
-    l->s.copies = l->s.copies || gg__is_copy(l->s.in, l->node, b.found, name);
+    if (gg__alias_shows(l->s.in, l->node, bound, name))
+        return gg__hinder(l->s.in, bound, "other code may hold this tensor, and the loop gives a new one");
+    l->s.copies = l->s.copies || gg__is_copy(l->s.in, l->node, bound, name);
     return true;
 }
 
@@ -110,17 +115,12 @@ static bool changes_in_place(TSNode node, void *data) {
     return !gg_node_is(node, "augmented_assignment") || may_rebind(l, node);
 }
 
-static gg__meta fact_meta(loop *l, gg_str name) {
-    bound_node b = {.tree = l->s.in->tree, .name = name};
-    gg__visit(l->body, find_binding, &b);
-    return gg__outlined_meta(&l->s, NULL, b.found);
-}
-
 /* Under autocast it has another dtype than in front of the loop where what is there is none of a matrix product. */
 static bool begins_alike(loop *l, gg_str name, TSNode value) {
     const gg_rule_input *in = l->s.in;
     TSNode before = gg__value_among(in->tree, l->node, name);
-    gg__meta m = gg__outlined_meta(&l->s, &l->inner, value), old = fact_meta(l, name);
+    gg__meta m = gg__outlined_meta(&l->s, &l->inner, value);
+    gg__meta old = gg__outlined_meta(&l->s, NULL, binding_of(l, name));
     if (!ts_node_is_null(before)) {
         gg__meta given = gg__outlined_meta(&l->s, NULL, before);
         if (given.sort == GG__TENSOR) old.vague = given.vague;
@@ -236,7 +236,7 @@ static int edit(const gg_rule_input *in, const gg_rule_match *match, gg_arena *a
         gg_str torch = gg__require_module(in->tree, match->node, "torch", arena, out), nl = l->s.newline;
         gg_str indent = gg__indent(in->tree, ts_node_start_byte(l->node)), unit = gg__indent_unit(in->tree);
         gg_str inner = gg__indent(in->tree, ts_node_start_byte(l->body));
-        gg_str names = gg__names_text(&l->carried, "", arena), comma = l->carried.count == 1 ? GG_STR(",") : GG_STR("");
+        gg_str names = gg__names_text(&l->carried, arena), comma = l->carried.count == 1 ? GG_STR(",") : GG_STR("");
         bool first = ts_node_is_null(ts_node_prev_named_sibling(l->node));
         uint32_t start = ts_node_start_byte(l->node) - (uint32_t)indent.len; /* the blank line is empty */
         gg_str apart = first ? GG_STR("") : nl;

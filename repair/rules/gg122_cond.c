@@ -253,7 +253,7 @@ static void write(branch *b, gg_arena *arena, gg_edits *out) {
     gg_str indent = gg__indent(tree, ts_node_start_byte(b->node)), unit = gg__indent_unit(tree);
     gg_str inner = gg_arena_printf(arena, "%.*s%.*s", GG_STR_ARG(indent), GG_STR_ARG(unit));
     if (gg__starts_line(tree, ts_node_start_byte(b->arms[0]))) inner = gg__indent(tree, ts_node_start_byte(b->arms[0]));
-    gg_str given = gg__names_text(&b->given, "", arena), kept = gg__names_text(&b->kept, "", arena);
+    gg_str given = gg__names_text(&b->given, arena), kept = gg__names_text(&b->kept, arena);
     gg_str chosen = gg__new_name(&b->s, "chosen"),
            functions[2] = {gg__new_name(&b->s, "when_true"), gg__new_name(&b->s, "when_false")};
     bool returns = !ts_node_is_null(b->returned[0]);

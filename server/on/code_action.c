@@ -40,12 +40,8 @@ typedef struct lookup {
 static size_t without_last_resorts(const gg_rule **offers, size_t count) {
     size_t kept = 0;
     for (size_t i = 0; i < count; i++)
-        if (!offers[i]->last_resort) kept++;
-    if (kept == 0 || kept == count) return count;
-    kept = 0;
-    for (size_t i = 0; i < count; i++)
         if (!offers[i]->last_resort) offers[kept++] = offers[i];
-    return kept;
+    return kept ? kept : count;
 }
 
 static void look_up(void *data) {

@@ -114,6 +114,7 @@ SINGLE = Plan("inputs of a single row", 0, foreign=True, longer=(0, -sys.maxsize
 OTHER_SIZES = (*MORE_ROWS, LONGER, SINGLE)
 GIVEN, AGAIN, OTHER, ZEROS = PLANS[0], "a second call of the same instance", PLANS[3], PLANS[4]
 TWO_CALLS = ", two calls of one instance"
+IN_THE_OTHER_MODE = f"{GIVEN.words}, in the other mode"
 BRANCHES = (
     "the given inputs, with gradients",
     "the given inputs, with gradients in the other mode",
@@ -263,7 +264,7 @@ class Compiled:
     """Calls under Dynamo with the counting backend; the input sets share compiled code, as the calls of a program do."""
 
     def __init__(self) -> None:
-        self.counter = capture.Counter(lowers=True)
+        self.counter = capture.Counter()
         self.outcome: capture.Outcome | None = None  # of the first call, as a capture gives it
 
     def call(self, call: Call) -> Any:
@@ -448,31 +449,33 @@ def eager(
     yield from _varied(entry, True)
 
 
-def _in_the_other_mode(entry: Entry, compiled: Compiled | None = None) -> Run | None:
+def _in_the_other_mode(entry: Entry) -> Run | None:
+    return _in_mode(entry, IN_THE_OTHER_MODE, True)
+
+
+def _in_mode(entry: Entry, words: str, flip: bool, compiled: Compiled | None = None, grad: bool = False) -> Run | None:
+    """A call on the given inputs; with gradients where `grad`; None where there is no mode to `flip`."""
     call = _build(entry, GIVEN)
     assert call is not None
-    owner = varied.module(call.fn)
-    if owner is None:
-        return None
-    owner.train(not owner.training)
-    return _observe(call, f"{GIVEN.words}, in the other mode", 100, compiled, None)
+    if flip:
+        owner = varied.module(call.fn)
+        if owner is None:
+            return None
+        owner.train(not owner.training)
+    call.grad = call.grad or grad
+    return _observe(call, words, 100, compiled, None)
 
 
 def _of_branches(entry: Entry, compiled: Compiled) -> Iterator[Run]:
     """What is wrong in a branch of a graph is an error when it is traced, and no graph break: so in the other mode, and with gradients in both."""
-    other = _in_the_other_mode(entry, compiled)
-    if other is not None:
-        yield other
-    for words, flip in ((BRANCHES[0], False), (BRANCHES[1], True)):
-        call = _build(entry, GIVEN)
-        assert call is not None
-        owner = varied.module(call.fn)
-        if flip and owner is None:
-            return
-        if flip and owner is not None:
-            owner.train(not owner.training)
-        call.grad = True
-        yield _observe(call, words, 100, compiled, None)
+    for words, flip, grad in (
+        (IN_THE_OTHER_MODE, True, False),
+        (BRANCHES[0], False, True),
+        (BRANCHES[1], True, True),
+    ):
+        run = _in_mode(entry, words, flip, compiled, grad)
+        if run is not None:
+            yield run
 
 
 def _has_buffers(call: Call) -> bool:
