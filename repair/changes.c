@@ -112,48 +112,6 @@ static bool is_gentle_definition(TSNode definition, void *data) {
     return inner.depth < MAX_DEPTH && gg__visit(inner.scope, keeps_nothing, NULL) && scan(&inner);
 }
 
-/* torch's modules change no input unless `inplace` says so, which some take as an argument without a name. */
-static bool is_gentle_constructor(TSNode node, void *data) {
-    const gg_tree *tree = data;
-    static const char *const may[] = {"ReLU",      "ReLU6",    "ELU",       "SELU", "CELU", "LeakyReLU",  "RReLU",
-                                      "Threshold", "Hardtanh", "Hardswish", "SiLU", "Mish", "Hardsigmoid"};
-    static const char *const holders[] = {"Sequential", "ModuleList", "ModuleDict"};
-    if (!gg_node_is(node, "call")) return true;
-    TSNode function = gg__field(node, "function"), arguments = gg__field(node, "arguments");
-    gg_str name = gg__text(tree, gg__field(function, "attribute"));
-    gg_str module = gg__text(tree, gg__field(function, "object")), alias = gg__module_alias(tree, node, "torch.nn");
-    if (!gg_str_equal(module, alias) && !gg_str_is(module, "torch.nn")) return false;
-    bool positional = gg__is_one_of(name, may, GG_COUNT(may)) || gg_str_contains(name, GG_STR("Dropout"));
-    bool holds = gg__is_one_of(name, holders, GG_COUNT(holders));
-    for (uint32_t i = 0; i < gg__child_count(arguments); i++) {
-        TSNode argument = gg__child(arguments, i);
-        bool keyword = gg_node_is(argument, "keyword_argument");
-        if (keyword && gg_str_is(gg__text(tree, gg__field(argument, "name")), "inplace")) return false;
-        if (positional && !keyword && !gg_node_is(argument, "integer") && !gg_node_is(argument, "float")) return false;
-        if (holds && !gg_node_is(argument, "call")) return false;
-    }
-    return true;
-}
-
-typedef struct member {
-    const gg_tree *tree;
-    gg_str text; /* self.name */
-    uint32_t count;
-    bool keeps; /* it changes tensors of its own when it is called */
-} member;
-
-static bool is_made_gentle(TSNode node, void *data) {
-    member *m = data;
-    TSNode right = gg__field(node, "right");
-    if (!gg_node_is(node, "assignment") || !gg_str_equal(gg__text(m->tree, gg__field(node, "left")), m->text))
-        return true;
-    m->count++;
-    gg_str text = gg__text(m->tree, right);
-    m->keeps = m->keeps || gg_str_contains(text, GG_STR("BatchNorm")) ||
-               gg_str_contains(text, GG_STR("InstanceNorm")) || gg_str_contains(text, GG_STR("max_norm"));
-    return gg_node_is(right, "call") && gg__visit(right, is_gentle_constructor, (void *)m->tree);
-}
-
 /* `torch.relu`, `F.relu`, `torch.linalg.norm`: but those that take functions, or write statistics. */
 bool gg__is_torchs(const gg_tree *tree, TSNode call) {
     static const char *const others[] = {"batch_norm", "instance_norm", "embedding",  "embedding_bag", "compile",
@@ -161,11 +119,10 @@ bool gg__is_torchs(const gg_tree *tree, TSNode call) {
     static const char *const writing[] = {"batch_norm", "fused_", "_foreach_"};
     static const char *const parts[] = {"torch", "torch.nn.functional", "torch.linalg", "torch.special", "torch.fft"};
     TSNode function = gg__field(call, "function");
-    gg_str object = gg__text(tree, gg__field(function, "object"));
+    TSNode object = gg__field(function, "object");
     bool torchs = false;
-    for (size_t i = 0; object.len && i < GG_COUNT(parts); i++)
-        torchs = torchs || gg_str_equal(object, gg__module_alias(tree, call, parts[i])) ||
-                 (gg_str_is(object, parts[i]) && gg__module_alias(tree, call, "torch").len > 0);
+    for (size_t i = 0; !ts_node_is_null(object) && i < GG_COUNT(parts); i++)
+        torchs = torchs || gg__refers_to(tree, object, parts[i]);
     gg_str name = gg__text(tree, gg__field(function, "attribute"));
     for (size_t i = 0; i < GG_COUNT(writing); i++)
         if (gg_str_contains(name, gg_str_from(writing[i]))) return false;
@@ -230,12 +187,12 @@ static bool is_gentle(const changes *c, TSNode call) {
     if (gg__makes_by_own(c->in, call)) return true;
     if (!gg__each_definition(tree, gg__called_name(tree, call), is_gentle_definition, &g)) return false;
     if (g.count || gg__is_pure_module(c->in, function)) return true;
+    bool keeps = false;
+    TSNode modules = gg__modules_called(tree, function);
+    if (!ts_node_is_null(modules))
+        return gg__are_gentle_modules(tree, modules, is_gentle_definition, &g, &keeps) &&
+               (!keeps || c->found(gg__field(modules, "object"), c->data));
     if (!gg_node_is(function, "attribute")) return false;
-    if (gg_str_is(gg__text(tree, object), "self")) {
-        member m = {tree, gg__text(tree, function), 0, false};
-        if (!gg__visit(gg_tree_root(tree), is_made_gentle, &m) || m.count == 0) return false;
-        return !m.keeps || c->found(object, c->data);
-    }
     if (gg__infer(c->in, object).sort == GG__TENSOR) return true;
     if (gg__is_operation(c->in, call) || gg__reads_only(tree, call)) return true;
     return is_of_known_form(c->in, object) || is_plain_method(c->in, call);

@@ -24,6 +24,8 @@ bool gg__find_early_return(const gg_rule_input *in, gg__loop *out);
 bool gg__is_short(const gg_rule_input *in, TSNode iterable);
 /* modules.c: does the loop go through ModuleLists, whose modules are known to be pure?  `*counter`: what enumerate() counts them with; null. */
 bool gg__goes_through_modules(const gg_rule_input *in, TSNode loop, TSNode *counter);
+/* … what a loop around the name goes through to bind it: `self.layers` of `for layer in self.layers`, also through enumerate() and zip(); else null. */
+TSNode gg__list_gone_through(const gg_tree *tree, TSNode name);
 /* The name of a number that the while loop counts, by which it is known how many iterations there are at most; null when there is none. */
 TSNode gg__find_counter(const gg_rule_input *in, gg__loop *l);
 

@@ -29,8 +29,7 @@ static TSNode list_given(const gg_tree *tree, TSNode loop, TSNode target) {
                : none;
 }
 
-/* … of a name that is used in its body. */
-static TSNode list_of(const gg_tree *tree, TSNode name) {
+TSNode gg__list_gone_through(const gg_tree *tree, TSNode name) {
     TSNode binding = gg__only_binding(tree, name), loop = gg__parent(binding), none = {0};
     if (gg_node_is(loop, "pattern_list")) loop = gg__parent(loop);
     bool inside = gg_node_is(loop, "for_statement") && gg__covers(gg__field(loop, "body"), gg_node_span(name));
@@ -40,7 +39,7 @@ static TSNode list_of(const gg_tree *tree, TSNode name) {
 /* … of the function of a call. */
 static const gg_fact *called(const gg_rule_input *in, TSNode function) {
     bool listed = gg_node_is(function, "identifier");
-    TSNode path = listed ? list_of(in->tree, function) : function;
+    TSNode path = listed ? gg__list_gone_through(in->tree, function) : function;
     const gg_fact *fact = ts_node_is_null(path) ? NULL : module_fact(in, path);
     return fact && is_list(fact) == listed ? fact : NULL;
 }

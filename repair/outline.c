@@ -5,6 +5,10 @@
 #include "repair/hindrance.h"
 #include "repair/infer.h"
 
+gg__stretch gg__stretch_of(TSNode block) {
+    return (gg__stretch){block, 0, gg__child_count(block)};
+}
+
 void gg__names_add(gg__names *names, gg_str name) {
     if (gg__names_have(names, name)) return;
     names->full = names->full || names->count == GG__MAX_OUTLINED;
@@ -28,11 +32,12 @@ gg_str gg__names_text(const gg__names *names, gg_arena *arena) {
 
 typedef struct outlining {
     const gg_rule_input *in;
-    TSNode block, last;
+    gg__stretch body;
+    TSNode last;
 } outlining;
 
 static bool is_inside_loop(const outlining *o, TSNode node) {
-    for (TSNode at = gg__parent(node); !ts_node_eq(at, o->block) && !ts_node_is_null(at); at = gg__parent(at))
+    for (TSNode at = gg__parent(node); !ts_node_eq(at, o->body.block) && !ts_node_is_null(at); at = gg__parent(at))
         if (gg_node_is(at, "for_statement") || gg_node_is(at, "while_statement")) return true;
     return false;
 }
@@ -41,10 +46,10 @@ static bool is_inside_loop(const outlining *o, TSNode node) {
 static bool stores_in_own(const outlining *o, TSNode target) {
     TSNode base = gg__root_of(target);
     gg__names bound = {0};
-    gg__names_bound(o->in->tree, o->block, &bound);
+    gg__names_bound(o->in->tree, o->body, &bound);
     return gg_node_is(target, "subscript") && gg_node_is(base, "identifier") &&
            gg__names_have(&bound, gg__text(o->in->tree, base)) &&
-           !gg__takes(o->in->tree, o->block, gg__text(o->in->tree, base));
+           !gg__takes(o->in->tree, o->body, gg__text(o->in->tree, base));
 }
 
 static bool is_pattern(TSNode target) {
@@ -99,10 +104,10 @@ static bool may_stand(TSNode node, void *data) {
            gg_node_is(gg__child(node, 0), "augmented_assignment") || gg_node_is(gg__child(node, 0), "string");
 }
 
-bool gg__may_outline(const gg_rule_input *in, TSNode block, TSNode last) {
-    outlining o = {in, block, last};
-    for (uint32_t i = 0; i < gg__child_count(block); i++) {
-        TSNode statement = gg__child(block, i);
+bool gg__may_outline(const gg_rule_input *in, gg__stretch body, TSNode last) {
+    outlining o = {in, body, last};
+    for (uint32_t i = body.from; i < body.to; i++) {
+        TSNode statement = gg__child(body.block, i);
         if (!ts_node_eq(statement, last) && !gg__visit(statement, may_stand, &o))
             return gg__hinder(in, statement, "cannot be in a branch of a graph");
     }
@@ -136,9 +141,13 @@ static bool note_bound(TSNode node, void *data) {
     return true;
 }
 
-void gg__names_bound(const gg_tree *tree, TSNode block, gg__names *out) {
+static void note_all_bound(const gg_tree *tree, TSNode statement, gg__names *out) {
     binding_search b = {tree, out};
-    gg__visit(block, note_bound, &b);
+    gg__visit(statement, note_bound, &b);
+}
+
+void gg__names_bound(const gg_tree *tree, gg__stretch body, gg__names *out) {
+    for (uint32_t i = body.from; i < body.to; i++) note_all_bound(tree, gg__child(body.block, i), out);
 }
 
 /* Of an assignment that is a statement: its target has the name. */
@@ -151,10 +160,9 @@ static bool binds_for_certain(const gg_tree *tree, TSNode statement, gg_str name
     return is_pattern(left) && gg__reads(tree, left, name);
 }
 
-bool gg__takes(const gg_tree *tree, TSNode block, gg_str name) {
-    if (!gg_node_is(block, "block")) return gg__reads(tree, block, name);
-    for (uint32_t i = 0; i < gg__child_count(block); i++) {
-        TSNode statement = gg__child(block, i);
+bool gg__takes(const gg_tree *tree, gg__stretch body, gg_str name) {
+    for (uint32_t i = body.from; i < body.to; i++) {
+        TSNode statement = gg__child(body.block, i);
         if (!binds_for_certain(tree, statement, name)) {
             if (gg__reads(tree, statement, name)) return true;
         } else {
@@ -164,9 +172,9 @@ bool gg__takes(const gg_tree *tree, TSNode block, gg_str name) {
     return true;
 }
 
-bool gg__reads_first(const gg_tree *tree, TSNode block, gg_str name) {
-    for (uint32_t i = 0; i < gg__child_count(block); i++) {
-        TSNode statement = gg__child(block, i), target = gg__field(statement, "left");
+bool gg__reads_first(const gg_tree *tree, gg__stretch body, gg_str name) {
+    for (uint32_t i = body.from; i < body.to; i++) {
+        TSNode statement = gg__child(body.block, i), target = gg__field(statement, "left");
         if (gg_node_is(statement, "for_statement") && gg__reads(tree, target, name))
             return gg__reads(tree, gg__field(statement, "right"), name);
         if (binds_for_certain(tree, statement, name))
@@ -176,10 +184,10 @@ bool gg__reads_first(const gg_tree *tree, TSNode block, gg_str name) {
     return false;
 }
 
-TSNode gg__left_in(const gg_tree *tree, TSNode block, gg_str name) {
+TSNode gg__left_in(const gg_tree *tree, gg__stretch body, gg_str name) {
     TSNode value = {0};
-    for (uint32_t i = 0; i < gg__child_count(block); i++) {
-        TSNode statement = gg__child(block, i), assignment = gg__child(statement, 0);
+    for (uint32_t i = body.from; i < body.to; i++) {
+        TSNode statement = gg__child(body.block, i), assignment = gg__child(statement, 0);
         if (gg_node_is(gg__field(assignment, "left"), "identifier") && binds_for_certain(tree, statement, name))
             value = gg__field(assignment, "right");
         else if (gg__binds(tree, statement, name))
@@ -196,14 +204,14 @@ gg__meta gg__outlined_meta(gg__select *s, const gg__arm *arm, TSNode value) {
     return m;
 }
 
-bool gg__learn_block(gg__select *s, gg__arm *arm, TSNode block) {
+bool gg__learn_block(gg__select *s, gg__arm *arm, gg__stretch body) {
     const gg_tree *tree = s->in->tree;
-    for (uint32_t i = 0; i < gg__child_count(block); i++) {
-        TSNode statement = gg__child(block, i), assignment = gg__assignment(statement);
+    for (uint32_t i = body.from; i < body.to; i++) {
+        TSNode statement = gg__child(body.block, i), assignment = gg__assignment(statement);
         gg__names bound = {0};
         TSNode value = gg__strip_parentheses(gg__field(assignment, "right"));
         gg__meta m = ts_node_is_null(assignment) ? gg__unknown : gg__outlined_meta(s, arm, value);
-        gg__names_bound(tree, statement, &bound);
+        note_all_bound(tree, statement, &bound);
         for (size_t j = 0; j < bound.count; j++)
             if (!gg__arm_bind(arm,
                               (gg__binding){.name = bound.items[j], .text = bound.items[j], .meta = m, .from = value}))

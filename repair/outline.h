@@ -16,26 +16,33 @@ typedef struct gg__names { /* each once, in the order of the text */
     bool full; /* there are more */
 } gg__names;
 
+typedef struct gg__stretch { /* statements of a block that follow each other */
+    TSNode block;
+    uint32_t from, to; /* children of it, without the last; none where both are the same */
+} gg__stretch;
+
+gg__stretch gg__stretch_of(TSNode block); /* all of it */
+
 void gg__names_add(gg__names *names, gg_str name);
 bool gg__names_have(const gg__names *names, gg_str name);
 gg_str gg__names_text(const gg__names *names, gg_arena *arena); /* "a, b" */
 
 /* Do the statements mean the same in a function of their own?  Says which does not.  `last`: but for this one; may be null. */
-bool gg__may_outline(const gg_rule_input *in, TSNode block, TSNode last);
+bool gg__may_outline(const gg_rule_input *in, gg__stretch body, TSNode last);
 /* May functions be defined in this one, to be called at once: not where TorchScript compiles it. */
 bool gg__may_define(const gg_tree *tree, TSNode statement);
-/* The names that the block binds. */
-void gg__names_bound(const gg_tree *tree, TSNode block, gg__names *out);
-/* May the block read what the name held in front of it, or leave it as it was? */
-bool gg__takes(const gg_tree *tree, TSNode block, gg_str name);
-/* May it read what the name held in front of it? */
-bool gg__reads_first(const gg_tree *tree, TSNode block, gg_str name);
-/* The value that the block, behind its compound statements, leaves in the name; null when that is not plain to see. */
-TSNode gg__left_in(const gg_tree *tree, TSNode block, gg_str name);
+/* The names that the statements bind. */
+void gg__names_bound(const gg_tree *tree, gg__stretch body, gg__names *out);
+/* May they read what the name held in front of them, or leave it as it was? */
+bool gg__takes(const gg_tree *tree, gg__stretch body, gg_str name);
+/* May they read what the name held in front of them? */
+bool gg__reads_first(const gg_tree *tree, gg__stretch body, gg_str name);
+/* The value that they leave in the name; null when that is not plain to see. */
+TSNode gg__left_in(const gg_tree *tree, gg__stretch body, gg_str name);
 /* What an expression is in the block, whose names `arm` has got: its operations may fail, as they would have. */
 gg__meta gg__outlined_meta(gg__select *s, const gg__arm *arm, TSNode value);
-/* The arm gets what the names hold behind the block; false when there are too many. */
-bool gg__learn_block(gg__select *s, gg__arm *arm, TSNode block);
+/* The arm gets what the names hold behind them; false when there are too many. */
+bool gg__learn_block(gg__select *s, gg__arm *arm, gg__stretch body);
 /* Is the value one that others may hold, as far as it is known?  A function must give a copy of it. */
 bool gg__is_held(gg__select *s, const gg__arm *arm, TSNode value);
 /* … but not where the block made it, whose names `arm` has got. */

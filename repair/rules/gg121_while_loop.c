@@ -64,12 +64,12 @@ static bool may_rebind(const loop *l, TSNode change) {
 static bool learn(loop *l, gg_str name) {
     const gg_rule_input *in = l->s.in;
     const gg_tree *tree = in->tree;
-    bool taken = gg__takes(tree, l->body, name) || gg__reads(tree, l->condition, name);
+    bool taken = gg__takes(tree, gg__stretch_of(l->body), name) || gg__reads(tree, l->condition, name);
     if (!taken && !gg__is_live(&l->s, name)) return true;
     if (!gg__bound_before(tree, l->node, name)) {
         if (gg__is_live(&l->s, name))
             return gg__hinder(in, l->node, "may end before `%.*s` is bound", GG_STR_ARG(name));
-        return !gg__reads_first(tree, l->body, name) ||
+        return !gg__reads_first(tree, gg__stretch_of(l->body), name) ||
                gg__hinder(in, l->node, "may read `%.*s` of the iteration before", GG_STR_ARG(name));
     }
     gg__names_add(&l->carried, name);
@@ -133,7 +133,7 @@ static bool leaves_tensors(loop *l) {
     const gg_rule_input *in = l->s.in;
     for (size_t i = 0; i < l->carried.count; i++) {
         gg_str name = l->carried.items[i];
-        TSNode value = gg__left_in(in->tree, l->body, name);
+        TSNode value = gg__left_in(in->tree, gg__stretch_of(l->body), name);
         if (gg__names_have(&l->counters, name)) continue;
         if (!ts_node_is_null(value)) {
             if (gg__is_no_tensor(&l->s, &l->inner, value))
@@ -156,16 +156,16 @@ static bool look(const gg_rule_input *in, loop *l, gg_arena *arena) {
     l->body = gg__field(l->node, "body");
     l->s.statement = l->node;
     if (!ts_node_is_null(gg__field(l->node, "alternative")) || !gg__alone_on_line(in->tree, l->node) ||
-        !gg__starts_line(in->tree, ts_node_start_byte(l->body)) || !gg__may_outline(in, l->body, none))
+        !gg__starts_line(in->tree, ts_node_start_byte(l->body)) || !gg__may_outline(in, gg__stretch_of(l->body), none))
         return false;
     gg__names bound = {0};
-    gg__names_bound(in->tree, l->body, &bound);
+    gg__names_bound(in->tree, gg__stretch_of(l->body), &bound);
     for (size_t i = 0; i < bound.count; i++)
         if (!learn(l, bound.items[i])) return false;
     if (bound.full || l->carried.count == l->counters.count)
         return gg__hinder(in, l->node, "no tensor changes from one iteration to the next");
-    return gg__visit(l->body, changes_in_place, l) && gg__learn_block(&l->s, &l->inner, l->body) && leaves_tensors(l) &&
-           gg__outlined_test(&l->s, &l->arm, l->condition, &l->test);
+    return gg__visit(l->body, changes_in_place, l) && gg__learn_block(&l->s, &l->inner, gg__stretch_of(l->body)) &&
+           leaves_tensors(l) && gg__outlined_test(&l->s, &l->arm, l->condition, &l->test);
 }
 
 static bool check(const gg_rule_input *in, gg_rule_match *out) {
@@ -221,7 +221,7 @@ static gg_str results(loop *l) {
     gg_str out = GG_STR("");
     for (size_t i = 0; i < l->carried.count; i++) {
         gg_str name = l->carried.items[i];
-        TSNode value = gg__left_in(l->s.in->tree, l->body, name);
+        TSNode value = gg__left_in(l->s.in->tree, gg__stretch_of(l->body), name);
         bool held = !ts_node_is_null(value) && gg__is_held(&l->s, &l->inner, value);
         out = gg_arena_printf(l->s.arena, "%.*s%s%.*s%s", GG_STR_ARG(out), i ? ", " : "", GG_STR_ARG(name),
                               held ? ".clone()" : "");
