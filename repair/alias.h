@@ -27,11 +27,16 @@ gg_str gg__called_name(const gg_tree *tree, TSNode call); /* `g` of g(x) and a.g
 bool gg__each_definition(const gg_tree *tree, gg_str name, gg__visitor found, void *data);
 
 /* ---- gentle_modules.c: modules that leave alone what they are given -------------------------------------------------------- */
+typedef struct gg__habits {
+    bool keeps; /* they change tensors of their own */
+    bool draws; /* … draw random numbers, in training at least */
+} gg__habits;
+
 /* Where the modules are that a call calls: `self.proj` of `self.proj(x)`, `self.layers` of `layer(x)` in a loop through them; null when it is no such call. */
 TSNode gg__modules_called(const gg_tree *tree, TSNode function);
 /* Do the modules there leave alone what they are given, as the file makes them: torch's, and those whose class is in the file?  Calls forward for the
- * forward() of these, which is to say whether it does.  `*keeps`: they change tensors of their own. */
-bool gg__are_gentle_modules(const gg_tree *tree, TSNode modules, gg__visitor forward, void *data, bool *keeps);
+ * forward() of these, which is to say whether it does. */
+bool gg__are_gentle_modules(const gg_tree *tree, TSNode modules, gg__visitor forward, void *data, gg__habits *habits);
 
 /* ---- holders.c: who has a tensor --------------------------------------------------------------------------------------- */
 /* The value that the name holds at a node: the right side of the nearest assignment before it in the same block, or in a block around

@@ -187,11 +187,11 @@ static bool is_gentle(const changes *c, TSNode call) {
     if (gg__makes_by_own(c->in, call)) return true;
     if (!gg__each_definition(tree, gg__called_name(tree, call), is_gentle_definition, &g)) return false;
     if (g.count || gg__is_pure_module(c->in, function)) return true;
-    bool keeps = false;
+    gg__habits habits;
     TSNode modules = gg__modules_called(tree, function);
     if (!ts_node_is_null(modules))
-        return gg__are_gentle_modules(tree, modules, is_gentle_definition, &g, &keeps) &&
-               (!keeps || c->found(gg__field(modules, "object"), c->data));
+        return gg__are_gentle_modules(tree, modules, is_gentle_definition, &g, &habits) &&
+               (!habits.keeps || c->found(gg__field(modules, "object"), c->data));
     if (!gg_node_is(function, "attribute")) return false;
     if (gg__infer(c->in, object).sort == GG__TENSOR) return true;
     if (gg__is_operation(c->in, call) || gg__reads_only(tree, call)) return true;

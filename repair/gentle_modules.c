@@ -9,13 +9,21 @@ typedef struct modules {
     gg__visitor forward;
     void *data;
     uint32_t count;
-    bool keeps; /* they change tensors of their own when they are called */
+    gg__habits habits;
 } modules;
 
-static void note_kept(modules *m, gg_str text) {
-    static const char *const statistics[] = {"BatchNorm", "InstanceNorm", "max_norm", "register_buffer"};
-    for (size_t i = 0; i < GG_COUNT(statistics); i++)
-        m->keeps = m->keeps || gg_str_contains(text, gg_str_from(statistics[i]));
+static bool contains_one(gg_str text, const char *const *words, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (gg_str_contains(text, gg_str_from(words[i]))) return true;
+    return false;
+}
+
+static void note_habits(modules *m, gg_str text) {
+    static const char *const keeping[] = {"BatchNorm", "InstanceNorm", "max_norm", "register_buffer"};
+    static const char *const drawing[] = {"Dropout", "RReLU",       "LSTM",        "GRU",
+                                          "RNN",     "Transformer", "MultiheadAt", "Fractional"};
+    m->habits.keeps = m->habits.keeps || contains_one(text, keeping, GG_COUNT(keeping));
+    m->habits.draws = m->habits.draws || contains_one(text, drawing, GG_COUNT(drawing));
 }
 
 static TSNode forward_of(const gg_tree *tree, TSNode class) {
@@ -37,7 +45,7 @@ static bool is_gentle_class(modules *m, TSNode name) {
     if (!only || ts_node_is_null(forward) || gg__child_count(bases) != 1 ||
         !gg__refers_to(m->tree, gg__child(bases, 0), "torch.nn.Module"))
         return false;
-    note_kept(m, gg__text(m->tree, class));
+    note_habits(m, gg__text(m->tree, class));
     return m->forward(forward, m->data);
 }
 
@@ -82,7 +90,7 @@ static bool is_added_gentle(modules *m, TSNode call) {
         !gg__is_one_of(gg__text(m->tree, gg__field(function, "attribute")), adding, GG_COUNT(adding)))
         return true;
     TSNode added = gg__child(gg__field(call, "arguments"), gg__child_count(gg__field(call, "arguments")) - 1);
-    note_kept(m, gg__text(m->tree, added));
+    note_habits(m, gg__text(m->tree, added));
     return gg_node_is(added, "call") && gg__visit(added, is_gentle_constructor, m);
 }
 
@@ -95,7 +103,7 @@ static bool is_made_gentle(TSNode node, void *data) {
         return false; /* self.layers[0] = … */
     if (!gg_str_equal(gg__text(m->tree, left), m->text)) return true;
     m->count++;
-    note_kept(m, gg__text(m->tree, right));
+    note_habits(m, gg__text(m->tree, right));
     return gg_node_is(right, "call") && gg__visit(right, is_gentle_constructor, m);
 }
 
@@ -107,9 +115,9 @@ TSNode gg__modules_called(const gg_tree *tree, TSNode function) {
     return own ? path : (TSNode){0};
 }
 
-bool gg__are_gentle_modules(const gg_tree *tree, TSNode where, gg__visitor forward, void *data, bool *keeps) {
+bool gg__are_gentle_modules(const gg_tree *tree, TSNode where, gg__visitor forward, void *data, gg__habits *habits) {
     modules m = {.tree = tree, .text = gg__text(tree, where), .forward = forward, .data = data};
     bool gentle = gg__visit(gg_tree_root(tree), is_made_gentle, &m) && m.count > 0;
-    *keeps = m.keeps;
+    *habits = m.habits;
     return gentle;
 }

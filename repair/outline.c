@@ -9,6 +9,8 @@ gg__stretch gg__stretch_of(TSNode block) {
     return (gg__stretch){block, 0, gg__child_count(block)};
 }
 
+enum { MAX_ASKED = 3 }; /* tensors that are asked for gradients, one by one */
+
 void gg__names_add(gg__names *names, gg_str name) {
     if (gg__names_have(names, name)) return;
     names->full = names->full || names->count == GG__MAX_OUTLINED;
@@ -265,6 +267,63 @@ bool gg__may_be_alike(gg__select *s, TSNode statement, gg_str name, gg__meta a, 
 bool gg__holds_tensor(const gg_rule_input *in, gg_str name) {
     const gg_fact *fact = gg__fact_of(in, name);
     return fact && fact->kind == GG_VALUE_TENSOR && fact->type.len == 0;
+}
+
+/* ---- gradients ------------------------------------------------------------------------------------------------------------------- */
+
+typedef struct reading {
+    const gg_rule_input *in;
+    gg__names bound, tensors;
+    bool plain; /* nothing else is read that may have a gradient */
+} reading;
+
+/* `torch.relu` of a call of it, `len`; `torch.float32` */
+static bool names_a_function(const gg_tree *tree, TSNode identifier) {
+    TSNode name = identifier, parent = gg__parent(name);
+    if (gg__refers_to(tree, identifier, "torch")) return true;
+    for (; gg_node_is(parent, "attribute"); parent = gg__parent(name)) name = parent;
+    if (!gg_node_is(parent, "call") || !ts_node_eq(gg__field(parent, "function"), name)) return false;
+    return gg__is_torchs(tree, parent) || gg__names_builtin(tree, name, "range") ||
+           gg__names_builtin(tree, name, "len");
+}
+
+static bool note_read(TSNode node, void *data) {
+    reading *r = data;
+    if (!gg_node_is(node, "identifier") || gg__is_member_name(node) || gg__is_binding(node)) return true;
+    gg_str name = gg__text(r->in->tree, node);
+    TSNode parent = gg__parent(node);
+    bool keyword = gg_node_is(parent, "keyword_argument") && ts_node_eq(gg__field(parent, "name"), node);
+    if (keyword || names_a_function(r->in->tree, node)) return true;
+    const gg_fact *fact = gg__fact_of(r->in, name);
+    if (!fact) {
+        r->plain = r->plain && gg__names_have(&r->bound, name);
+    } else if (gg__holds_tensor(r->in, name)) {
+        gg__names_add(&r->tensors, name);
+        r->plain = r->plain && !gg__may_be_none(r->in, node);
+    } else {
+        r->plain =
+            r->plain && (fact->kind == GG_VALUE_INT || fact->kind == GG_VALUE_FLOAT || fact->kind == GG_VALUE_BOOL);
+    }
+    return true;
+}
+
+gg_str gg__unless_differentiated(gg__select *s, const gg__names *given, const gg__stretch *bodies, size_t count,
+                                 gg_str torch) {
+    reading r = {.in = s->in, .plain = true};
+    gg_str out = GG_STR("");
+    for (size_t i = 0; i < given->count; i++)
+        if (gg__holds_tensor(s->in, given->items[i])) gg__names_add(&r.tensors, given->items[i]);
+    for (size_t i = 0; i < count; i++) gg__names_bound(s->in->tree, bodies[i], &r.bound);
+    for (size_t i = 0; i < count; i++)
+        for (uint32_t j = bodies[i].from; j < bodies[i].to; j++)
+            gg__visit(gg__child(bodies[i].block, j), note_read, &r);
+    if (!r.plain || r.bound.full || r.tensors.count == 0 || r.tensors.count > MAX_ASKED)
+        return gg_arena_printf(s->arena, "not %.*s.is_grad_enabled()", GG_STR_ARG(torch));
+    for (size_t i = 0; i < r.tensors.count; i++)
+        out = gg_arena_printf(s->arena, "%.*s%s%.*s.requires_grad", GG_STR_ARG(out), i ? " or " : "",
+                              GG_STR_ARG(r.tensors.items[i]));
+    bool several = r.tensors.count > 1;
+    return gg_arena_printf(s->arena, "not %s%.*s%s", several ? "(" : "", GG_STR_ARG(out), several ? ")" : "");
 }
 
 bool gg__outlined_test(gg__select *s, gg__arm *arm, TSNode condition, gg__test *out) {

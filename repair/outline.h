@@ -54,6 +54,9 @@ bool gg__may_be_alike(gg__select *s, TSNode statement, gg_str name, gg__meta a, 
                       TSNode second);
 /* Is the name one of a tensor where the site is? */
 bool gg__holds_tensor(const gg_rule_input *in, gg_str name);
+/* `not h.requires_grad`: no gradient flows through the statements, which are given these names.  `not torch.is_grad_enabled()` where it is not plain what they read. */
+gg_str gg__unless_differentiated(gg__select *s, const gg__names *given, const gg__stretch *bodies, size_t count,
+                                 gg_str torch);
 /* The condition as a tensor, evaluated as before. */
 bool gg__outlined_test(gg__select *s, gg__arm *arm, TSNode condition, gg__test *out);
 

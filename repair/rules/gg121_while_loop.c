@@ -240,6 +240,9 @@ static int edit(const gg_rule_input *in, const gg_rule_match *match, gg_arena *a
         bool first = ts_node_is_null(ts_node_prev_named_sibling(l->node));
         uint32_t start = ts_node_start_byte(l->node) - (uint32_t)indent.len; /* the blank line is empty */
         gg_str apart = first ? GG_STR("") : nl;
+        gg__stretch body = gg__stretch_of(l->body);
+        gg_str only = gg__unless_differentiated(&l->s, &l->carried, &body, 1,
+                                                torch); /* torch 2.13 gives wrong ones of some loops */
         gg_str goes_on = gg__new_name(&l->s, "goes_on"), step = gg__new_name(&l->s, "step");
         gg_edits_add(out, (gg_span){start, ts_node_end_byte(l->condition)},
                      gg_arena_printf(arena, "%.*s%.*sdef %.*s(%.*s):%.*s%.*sreturn %.*s%.*s%.*s%.*sdef %.*s(%.*s)",
@@ -253,18 +256,18 @@ static int edit(const gg_rule_input *in, const gg_rule_match *match, gg_arena *a
         gg_str back = gg_arena_printf(arena, "%.*s%.*sreturn (%.*s%.*s)%.*s%.*s%.*s", GG_STR_ARG(nl), GG_STR_ARG(inner),
                                       GG_STR_ARG(results(l)), GG_STR_ARG(comma), GG_STR_ARG(nl), GG_STR_ARG(nl),
                                       GG_STR_ARG(indent));
-        gg_edits_add(
-            out, (gg_span){end, end},
-            gg_arena_printf(
-                arena,
-                "%.*sif %.*s.compiler.is_compiling():%.*s%.*s%.*s(%.*s%.*s) = %.*s.while_loop(%.*s, %.*s, (%.*s%.*s))"
-                "%.*s%.*selse:%.*s%.*s%.*swhile %.*s(%.*s):%.*s%.*s%.*s%.*s(%.*s%.*s) = %.*s(%.*s)",
-                GG_STR_ARG(back), GG_STR_ARG(torch), GG_STR_ARG(nl), GG_STR_ARG(indent), GG_STR_ARG(unit),
-                GG_STR_ARG(names), GG_STR_ARG(comma), GG_STR_ARG(torch), GG_STR_ARG(goes_on), GG_STR_ARG(step),
-                GG_STR_ARG(given(l)), GG_STR_ARG(comma), GG_STR_ARG(nl), GG_STR_ARG(indent), GG_STR_ARG(nl),
-                GG_STR_ARG(indent), GG_STR_ARG(unit), GG_STR_ARG(goes_on), GG_STR_ARG(names), GG_STR_ARG(nl),
-                GG_STR_ARG(indent), GG_STR_ARG(unit), GG_STR_ARG(unit), GG_STR_ARG(names), GG_STR_ARG(comma),
-                GG_STR_ARG(step), GG_STR_ARG(names)));
+        gg_edits_add(out, (gg_span){end, end},
+                     gg_arena_printf(
+                         arena,
+                         "%.*sif %.*s.compiler.is_compiling() and %.*s:%.*s%.*s%.*s(%.*s%.*s) = %.*s.while_loop(%.*s, "
+                         "%.*s, (%.*s%.*s))"
+                         "%.*s%.*selse:%.*s%.*s%.*swhile %.*s(%.*s):%.*s%.*s%.*s%.*s(%.*s%.*s) = %.*s(%.*s)",
+                         GG_STR_ARG(back), GG_STR_ARG(torch), GG_STR_ARG(only), GG_STR_ARG(nl), GG_STR_ARG(indent),
+                         GG_STR_ARG(unit), GG_STR_ARG(names), GG_STR_ARG(comma), GG_STR_ARG(torch), GG_STR_ARG(goes_on),
+                         GG_STR_ARG(step), GG_STR_ARG(given(l)), GG_STR_ARG(comma), GG_STR_ARG(nl), GG_STR_ARG(indent),
+                         GG_STR_ARG(nl), GG_STR_ARG(indent), GG_STR_ARG(unit), GG_STR_ARG(goes_on), GG_STR_ARG(names),
+                         GG_STR_ARG(nl), GG_STR_ARG(indent), GG_STR_ARG(unit), GG_STR_ARG(unit), GG_STR_ARG(names),
+                         GG_STR_ARG(comma), GG_STR_ARG(step), GG_STR_ARG(names)));
         out->copies = l->s.copies;
     }
     gg__select_clear(&l->s);

@@ -2,6 +2,7 @@
  * Offers: the arms as functions, for torch.cond; without the compiler Python calls one of them.
  * Refuses: arms that are more than assignments to names and what is made of these, what is no tensor behind them, and where it shows that a tensor is a copy.
  * Safety: exact.  Page: docs/rules/GG122.md */
+#include "repair/drawing.h"
 #include "repair/graph_branches.h"
 
 static bool check(const gg_rule_input *in, gg_rule_match *out) {
@@ -90,6 +91,20 @@ static gg_str choices(const writing *w, bool compiled) {
     return out;
 }
 
+/* For a gradient the compiler runs the arm again, which draws other numbers: ` and not h.requires_grad`. */
+static gg_str unless_drawn_anew(const writing *w) {
+    gg__graph_branches *b = w->b;
+    gg__stretch bodies[GG__MAX_ARMS];
+    bool draws = false;
+    for (size_t i = 0; i < b->count; i++) {
+        gg__stretch body = bodies[i] = b->arms[i].body;
+        for (uint32_t j = body.from; j < body.to; j++) draws = draws || gg__may_draw(b->s.in, gg__child(body.block, j));
+    }
+    if (!draws) return GG_STR("");
+    return gg_arena_printf(w->arena, " and %.*s",
+                           GG_STR_ARG(gg__unless_differentiated(&b->s, &b->given, bodies, b->count, w->torch)));
+}
+
 /* The lines behind the functions. */
 static gg_str choose(const writing *w) {
     gg__graph_branches *b = w->b;
@@ -98,13 +113,14 @@ static gg_str choose(const writing *w) {
     if (b->flags.len)
         asked = gg_arena_printf(w->arena, "isinstance(%.*s, %.*s.Tensor) and ", GG_STR_ARG(w->chosen[0]),
                                 GG_STR_ARG(w->torch));
+    gg_str only = unless_drawn_anew(w);
     return gg_arena_printf(
         w->arena,
-        "%.*s%.*s%.*sif %.*s%.*s.compiler.is_compiling():%.*s%.*s%.*s%.*s%.*s%.*s%.*selse:%.*s%.*s%.*s%.*s%.*s",
-        GG_STR_ARG(nl), GG_STR_ARG(nl), GG_STR_ARG(w->indent), GG_STR_ARG(asked), GG_STR_ARG(w->torch), GG_STR_ARG(nl),
-        GG_STR_ARG(w->indent), GG_STR_ARG(w->unit), GG_STR_ARG(result), GG_STR_ARG(choices(w, true)), GG_STR_ARG(nl),
-        GG_STR_ARG(w->indent), GG_STR_ARG(nl), GG_STR_ARG(w->indent), GG_STR_ARG(w->unit), GG_STR_ARG(result),
-        GG_STR_ARG(choices(w, false)));
+        "%.*s%.*s%.*sif %.*s%.*s.compiler.is_compiling()%.*s:%.*s%.*s%.*s%.*s%.*s%.*s%.*selse:%.*s%.*s%.*s%.*s%.*s",
+        GG_STR_ARG(nl), GG_STR_ARG(nl), GG_STR_ARG(w->indent), GG_STR_ARG(asked), GG_STR_ARG(w->torch),
+        GG_STR_ARG(only), GG_STR_ARG(nl), GG_STR_ARG(w->indent), GG_STR_ARG(w->unit), GG_STR_ARG(result),
+        GG_STR_ARG(choices(w, true)), GG_STR_ARG(nl), GG_STR_ARG(w->indent), GG_STR_ARG(nl), GG_STR_ARG(w->indent),
+        GG_STR_ARG(w->unit), GG_STR_ARG(result), GG_STR_ARG(choices(w, false)));
 }
 
 /* The indentation of the arm's statements in their function. */

@@ -35,7 +35,18 @@ def indented(text: str) -> str:
 
 CASES = [
     Case("a branch that is not taken may fail", **branch("torch.sqrt(x - 9) @ x", "x @ x")),
-    Case("what both draw", **branch("torch.dropout(x, 0.5, True)", "torch.rand_like(x)")),
+    Case(
+        "what is drawn is drawn anew for the gradient",
+        **branch("torch.dropout(x, 0.5, True)", "torch.dropout(x, 0.1, True)"),
+        reason="compiled: the gradient of input 0",
+    ),
+    Case(
+        "drawn where there is no gradient",
+        before="def f(x):\n" + IF.format(a="torch.dropout(x, 0.5, True)", b="torch.rand_like(x)"),
+        after="def f(x):\n" + COND.format(a="torch.dropout(x, 0.5, True)", b="torch.rand_like(x)").replace(
+            "is_compiling()", "is_compiling() and not x.requires_grad"
+        ),
+    ),
     Case("a loop", before="def f(x):\n" + LOOP, after="def f(x):\n" + WHILE_LOOP),
     Case(
         "gradients of other strides",

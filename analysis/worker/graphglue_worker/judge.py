@@ -250,6 +250,10 @@ def _compare_sides(a: Side, b: Side, classes: set[str], copies: bool) -> Iterato
                 yield f"on {plan}: {words}", outputs
         elif "eager" in b.lost:
             yield f"gradients on {plan}: {b.lost['eager']}", "error"
+        compiled = plan + observe.COMPILED  # of a graph with control flow
+        if gradients is not None and compiled in b.gradients and compiled not in a.gradients:
+            for words, outputs in _compare_gradients(gradients, b.gradients[compiled]):
+                yield f"on {compiled}: {words}", outputs
 
 
 def _misread(a: Side, b: Side) -> Iterator[Found]:

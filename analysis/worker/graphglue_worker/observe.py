@@ -113,7 +113,8 @@ LONGER = Plan("inputs longer in the second dimension", 0, foreign=True, longer=(
 SINGLE = Plan("inputs of a single row", 0, foreign=True, longer=(0, -sys.maxsize))
 OTHER_SIZES = (*MORE_ROWS, LONGER, SINGLE)
 GIVEN, AGAIN, OTHER, ZEROS = PLANS[0], "a second call of the same instance", PLANS[3], PLANS[4]
-TWO_CALLS = ", two calls of one instance"
+TWO_CALLS, COMPILED = ", two calls of one instance", ", compiled"
+DIFFERENTIATED = (GIVEN, OTHER, ZEROS)
 IN_THE_OTHER_MODE = f"{GIVEN.words}, in the other mode"
 BRANCHES = (
     "the given inputs, with gradients",
@@ -388,11 +389,14 @@ def _observe(call: Call, plan: str, seed: int, compiled: Compiled | None, limit:
     return run
 
 
-def gradients(entry: Entry, plan: Plan, flip: bool = False, calls: int = 1) -> Gradients:
-    """Gradients on one input set, in eager mode.  `flip`: in training mode when the entry is in evaluation mode, and the other way round.
-    `calls`: of the sum of so many calls of one instance: what one leaves behind may be needed by another's backward pass."""
+def gradients(
+    entry: Entry, plan: Plan, flip: bool = False, calls: int = 1, compiled: Compiled | None = None
+) -> Gradients:
+    """Gradients on one input set, in eager mode without `compiled`.  `flip`: in training mode when the entry is in evaluation mode, and the other way
+    round.  `calls`: of the sum of so many calls of one instance: what one leaves behind may be needed by another's backward pass."""
     words = f"{plan.words}, in the other mode" if flip else plan.words
     words += TWO_CALLS if calls > 1 else ""
+    words += COMPILED if compiled else ""
     call = _build(entry, plan)
     assert call is not None
     owner = varied.module(call.fn)
@@ -409,7 +413,8 @@ def gradients(entry: Entry, plan: Plan, flip: bool = False, calls: int = 1) -> G
             if owner is not None:
                 named += [(n, p) for n, p in owner.named_parameters() if p.requires_grad]
             inputs.seed_all(7)
-            leaves = [x for _ in range(calls) for x in _pytree.tree_leaves(call.fn(*call.args, **call.kwargs))]
+            results = [compiled.call(call) if compiled else call.fn(*call.args, **call.kwargs) for _ in range(calls)]
+            leaves = _pytree.tree_leaves(results)
             ran = True
             outputs = [x for x in leaves if isinstance(x, torch.Tensor) and x.requires_grad and x.is_floating_point()]
             if not outputs or not named:
@@ -441,8 +446,7 @@ def eager(
     if other is not None:
         yield other
         yield gradients(entry, GIVEN, flip=True)
-    for plan in (GIVEN, OTHER, ZEROS):
-        yield gradients(entry, plan)
+    yield from (gradients(entry, plan) for plan in DIFFERENTIATED)
     if _has_buffers(entry.build(GIVEN.seed)):
         yield gradients(entry, GIVEN, calls=2)
         yield gradients(entry, GIVEN, flip=True, calls=2)
@@ -466,8 +470,9 @@ def _in_mode(entry: Entry, words: str, flip: bool, compiled: Compiled | None = N
     return _observe(call, words, 100, compiled, None)
 
 
-def _of_branches(entry: Entry, compiled: Compiled) -> Iterator[Run]:
-    """What is wrong in a branch of a graph is an error when it is traced, and no graph break: so in the other mode, and with gradients in both."""
+def _of_branches(entry: Entry, compiled: Compiled) -> Iterator[Run | Gradients]:
+    """What is wrong in a branch of a graph is an error when it is traced, and no graph break: so in the other mode, with gradients in both, and in
+    other dtypes.  And its gradients are computed by code of its own, which runs the branch again: it draws anew."""
     for words, flip, grad in (
         (IN_THE_OTHER_MODE, True, False),
         (BRANCHES[0], False, True),
@@ -476,6 +481,15 @@ def _of_branches(entry: Entry, compiled: Compiled) -> Iterator[Run]:
         run = _in_mode(entry, words, flip, compiled, grad)
         if run is not None:
             yield run
+            if grad:
+                yield from (gradients(entry, plan, flip, compiled=compiled) for plan in DIFFERENTIATED)
+    for variation in varied.of(entry.build(GIVEN.seed)):
+        plan = Plan(variation.words, foreign=True, steps=variation.steps)
+        if not variation.behind and rounded_to(plan.words):
+            with contextlib.suppress(Exception):  # user code, or a tensor that cannot be made so
+                call = _build(entry, plan)
+                if call is not None:
+                    yield _observe(call, plan.words, 100, compiled, CPU_LIMIT_S)
 
 
 def _has_buffers(call: Call) -> bool:

@@ -204,7 +204,8 @@ class _Forks:
             # where the original does not run with gradients, nothing is asked of them
             {
                 g.plan: g.of
-                for g in found.get("eager", ([], None))[0]
+                for name in ("eager", "compiled")
+                for g in found.get(name, ([], None))[0]
                 if isinstance(g, Gradients) and not (self._original and g.raised)
             },
             {name: lost.message for name, (_, lost) in found.items() if lost},
