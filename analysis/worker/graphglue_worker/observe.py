@@ -330,13 +330,16 @@ def measure(
             limit = CPU_LIMIT_S + CPU_LIMIT_TIMES * (time.process_time() - before)
             if run.graphs and not plan.longer:
                 break  # every new instance is compiled anew: that would cost more than it shows
-    if compiled and compiled.counter.branches:
-        yield from _of_branches(entry, compiled)
     if unsettled is not None:
         if not paused:
+            paused = True
             yield streams.Pause
         runs = [_again(entry, unsettled, compiled) for _ in range(FURTHER_TIMES)]
         yield Run(FURTHER, graphs=min(run.graphs for run in runs))
+    if compiled and compiled.counter.branches:
+        if not paused:
+            yield streams.Pause
+        yield from _of_branches(entry, compiled, anew)
 
 
 def _again(entry: Entry, call: Call, compiled: Compiled | None) -> Run:
@@ -470,26 +473,28 @@ def _in_mode(entry: Entry, words: str, flip: bool, compiled: Compiled | None = N
     return _observe(call, words, 100, compiled, None)
 
 
-def _of_branches(entry: Entry, compiled: Compiled) -> Iterator[Run | Gradients]:
+def _of_branches(entry: Entry, compiled: Compiled, limit: float | None) -> Iterator[Run | Gradients]:
     """What is wrong in a branch of a graph is an error when it is traced, and no graph break: so in the other mode, with gradients in both, and in
-    other dtypes.  And its gradients are computed by code of its own, which runs the branch again: it draws anew."""
+    other dtypes, each for `limit` seconds.  And its gradients are computed by code of its own, which runs the branch again: it draws anew."""
     for words, flip, grad in (
         (IN_THE_OTHER_MODE, True, False),
         (BRANCHES[0], False, True),
         (BRANCHES[1], True, True),
     ):
+        torch._dynamo.reset()  # each way is compiled anew: there is a limit to how often
         run = _in_mode(entry, words, flip, compiled, grad)
         if run is not None:
             yield run
             if grad:
                 yield from (gradients(entry, plan, flip, compiled=compiled) for plan in DIFFERENTIATED)
+    torch._dynamo.reset()
     for variation in varied.of(entry.build(GIVEN.seed)):
         plan = Plan(variation.words, foreign=True, steps=variation.steps)
         if not variation.behind and rounded_to(plan.words):
             with contextlib.suppress(Exception):  # user code, or a tensor that cannot be made so
                 call = _build(entry, plan)
                 if call is not None:
-                    yield _observe(call, plan.words, 100, compiled, CPU_LIMIT_S)
+                    yield _observe(call, plan.words, 100, compiled, limit)
 
 
 def _has_buffers(call: Call) -> bool:
