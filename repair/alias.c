@@ -149,9 +149,11 @@ static bool is_none_of_them(TSNode node, void *data) {
     for (size_t i = 0; i < s->count; i++)
         if (gg_str_equal(s->names[i], name)) return false;
     if (gg_str_is(name, "self")) return !s->selfs;
-    TSNode value = gg__strip_parentheses(gg__value_among(tree, node, name));
+    TSNode value = gg__value_among(tree, node, name);
+    if (ts_node_is_null(value)) value = gg__only_value(tree, node); /* `out` in a loop, made in front of it */
+    value = gg__strip_parentheses(value);
     if (ts_node_is_null(value)) return is_number(s, node, name);
-    if (!gg__makes_new(s->in, value)) return false;
+    if (!gg__makes_new(s->in, value)) return is_number(s, node, name);
     bool whole = ts_node_eq(node, c->changed) && is_of_itself(c->changed);
     if (is_container(value)) return whole;
     bool list = gg_node_is(value, "binary_operator") && gg__infer(s->in, node).sort == GG__UNKNOWN;

@@ -302,6 +302,9 @@ static bool merge(gg__select *s, gg__arm *arm, gg__test *test, TSNode node, gg__
         return gg__arm_bind(arm, chosen);
     follow_default(s, &a, b.meta);
     follow_default(s, &b, a.meta);
+    gg__meta first = a.meta;
+    a.meta = gg__beside_number(s->in, a.from, a.meta, b.meta);
+    b.meta = gg__beside_number(s->in, b.from, b.meta, first);
     s->apart = s->apart || (s->grown && is_wanted(s, name) && gg__have_other_sizes(a.meta, b.meta));
     if (!gg__same_tensor(a.meta, b.meta)) {
         if (is_wanted(s, name)) gg__hinder_unlike(s->in, s->statement, name, a.meta, b.meta);

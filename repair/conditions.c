@@ -263,6 +263,18 @@ bool gg__is_branch(const gg_rule_input *in) {
     return gg__has_id(in, ids, GG_COUNT(ids));
 }
 
+gg__meta gg__beside_number(const gg_rule_input *in, TSNode value, gg__meta m, gg__meta other) {
+    double number;
+    value = gg__strip_parentheses(value);
+    const char *dtype = m.sort == GG__SCALAR_FLOAT ? "torch.float64" : "torch.int64";
+    bool literal = (m.sort == GG__SCALAR_FLOAT || m.sort == GG__SCALAR_INT) &&
+                   gg__literal_value(in->tree, value, &number) && number <= 0x1p31 && number >= -0x1p31;
+    bool beside = other.sort == GG__TENSOR && other.rank == 0 && gg_str_is(other.dtype, dtype);
+    if (!in->numbers || !literal || !beside) return m;
+    other.fresh = other.smooth = other.linear = true;
+    return other;
+}
+
 typedef struct finiteness {
     const gg_tree *tree;
     uint32_t depth;

@@ -60,6 +60,8 @@ typedef struct gg_rule_input {
     const gg_site *site;     /* id, span, facts (site->first) */
     gg_span span;            /* where the site is in `tree` now */
     gg_hindrance *hindrance; /* where a rule made for such a break says why it does not apply; NULL: nobody asks */
+    bool
+        numbers; /* tensors of float64 and int64 without dimensions are numbers of Python's, whose uses somebody else looks at */
 } gg_rule_input;
 
 typedef struct gg_rule_match {

@@ -143,9 +143,32 @@ static TSNode target_of(TSNode value, TSNode parent) {
     return gg__child_count(left) == gg__child_count(parent) ? found : (TSNode){0};
 }
 
+/* `s if s > 0 else 1.0`, which is a selection by then: another number. */
+static bool is_selected(const gg__scalar_uses *u, TSNode parent, TSNode node, gg__scalar *s) {
+    bool first = ts_node_eq(gg__child(parent, 0), node);
+    if (!u->within || !gg_node_is(parent, "conditional_expression") || ts_node_eq(gg__child(parent, 1), node) ||
+        gg__scalar_operand(u, gg__child(parent, first ? 2 : 0)).sort != s->sort)
+        return false;
+    *s = (gg__scalar){.sort = s->sort, .counted = true, .magnitude = INFINITY};
+    return true;
+}
+
+/* `s = s if s > 0 else 1.0` */
+static bool is_bound_to_itself(const gg__scalar_uses *u, TSNode target) {
+    for (size_t i = 0; u->within && i < u->tracked_count; i++)
+        if (gg_str_equal(u->tracked[i].name, gg__text(u->in.tree, target)))
+            return !u->tracked[i].lists && !gg__is_rebound(u, &u->tracked[i], (gg_span){0});
+    return false;
+}
+
 bool gg__scalar_use(gg__scalar_uses *u, TSNode node, gg__scalar s) {
     for (bool done = false;;) {
         TSNode parent = climb(u, &node, &s);
+        while (is_selected(u, parent, node, &s)) {
+            node = parent;
+            parent = climb(u, &node, &s);
+            if (is_bound_to_itself(u, target_of(node, parent))) return true;
+        }
         if (gg_node_is(parent, "augmented_assignment")) return in_augmented(u, parent, node, s);
         if (gg_node_is(parent, "comparison_operator")) return in_comparison(u, parent, node, s);
         if (gg_node_is(parent, "subscript")) return gg__scalar_in_index(u, parent, node, s);

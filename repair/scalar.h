@@ -64,6 +64,7 @@ typedef struct gg__scalar_uses {
     const TSNode *asked; /* names whose use is looked at by somebody else */
     uint32_t ask_count;
     TSNode asked_within[GG__MAX_ASKS]; /* conditions that become tensors' (scalar_asked.c) */
+    gg_span mended[GG__MAX_ASKS];      /* … and their statements: a name that one binds is a tensor behind it, too */
     uint32_t asked_within_count;
     bool to_end;     /* … and all that is behind the last of them is written anew */
     bool within;     /* in what is written anew */
@@ -116,7 +117,9 @@ bool gg__scalar_in_index(gg__scalar_uses *u, TSNode subscript, TSNode node, gg__
 bool gg__scalar_follow(gg__scalar_uses *u, TSNode statement);
 /* Of scalar_asked.c: is the name `node` compared with numbers as Python does it where it is of that dtype, or asked for its truth, in the condition of a branch? */
 bool gg__asks_number(const gg_rule_input *in, gg_str dtype, TSNode node);
-/* If the statement branches on a tracked integer: makes it a selection, where a rule does so.  `to_end`: and all that is behind it. */
+/* Is the name bound elsewhere than where it is tracked from, and not in a branch that was mended, nor in `statement`? */
+bool gg__is_rebound(const gg__scalar_uses *u, const gg__tracked *t, gg_span statement);
+/* If the statement branches on a tracked number: makes it a selection, where a rule does so.  `to_end`: and all that is behind it. */
 bool gg__scalar_mend(gg__scalar_uses *u, TSNode statement, bool *to_end);
 /* One statement: the uses in it, and what holds behind it.  Wants an arena. */
 bool gg__scalar_pass(gg__scalar_uses *u, TSNode statement);

@@ -256,7 +256,7 @@ bool gg__scalar_pass(gg__scalar_uses *u, TSNode statement) {
 /* A use is written for a tensor: the name may be nothing else there. */
 static bool is_consistent(const gg__scalar_uses *u) {
     for (size_t i = 0; i < u->tracked_count; i++)
-        if (u->tracked[i].rebound && u->rewrites) return false;
+        if (u->rewrites && gg__is_rebound(u, &u->tracked[i], (gg_span){0})) return false;
     return true;
 }
 

@@ -46,7 +46,8 @@ bool gg__scalar_forget_bound(TSNode node, void *data) {
 }
 
 void gg__scalar_learn_tracked(gg__scalar_uses *u, const gg__tracked *t) {
-    gg__scalar_learn(u, t->name, (gg__meta){.sort = t->lists || t->rebound ? GG__UNKNOWN : t->scalar.sort});
+    bool unknown = t->lists || gg__is_rebound(u, t, (gg_span){0});
+    gg__scalar_learn(u, t->name, (gg__meta){.sort = unknown ? GG__UNKNOWN : t->scalar.sort});
 }
 
 bool gg__scalar_binds_nothing(TSNode node, void *data) {

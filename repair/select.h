@@ -109,6 +109,8 @@ bool gg__split_condition(gg__select *s, TSNode condition, gg_str *flags, gg__tes
 bool gg__split_either(gg__select *s, TSNode condition, gg_str *flags, gg__test *test);
 bool gg__is_branch(const gg_rule_input *in); /* a break that a condition may be */
 bool gg__asks_finiteness(const gg_tree *tree, TSNode condition);
+/* A number as it is written, beside a tensor that is one of Python's (gg_rule_input.numbers), is such a tensor; else `m`, what the value is. */
+gg__meta gg__beside_number(const gg_rule_input *in, TSNode value, gg__meta m, gg__meta other);
 
 /* ---- optional.c --------------------------------------------------------------------------------------------------------- */
 /* Does the expression read a parameter whose default is None or whose type allows it, or an attribute that is None at first, where nothing in the

@@ -20,7 +20,9 @@ static TSNode returned(TSNode statement) {
 /* Can both be computed and one selected?  An arm that is not selected must not poison gradients: 0 times infinity is NaN.  When the
  * condition asks whether values are finite, they are not when the other arm is taken. */
 static bool selectable(const gg_rule_input *in, TSNode condition, TSNode a, TSNode b) {
-    gg__meta x = gg__infer(in, a), y = gg__infer(in, b);
+    gg__meta x = gg__infer(in, a), y = gg__infer(in, b), first = x;
+    x = gg__beside_number(in, a, x, y);
+    y = gg__beside_number(in, b, y, first);
     if (gg__may_be_none(in, a) || gg__may_be_none(in, b)) return false;
     if (!gg__same_tensor(x, y) || !x.smooth || !y.smooth || gg__may_broadcast(in, x, a, b)) return false;
     return (x.linear && y.linear) || !gg__asks_finiteness(in->tree, condition);

@@ -9,7 +9,9 @@
 extern const gg_rule gg_rule_where;
 
 static bool alike(gg__select *s, TSNode node, TSNode yes, TSNode no) {
-    gg__meta a = gg__infer_in(s, NULL, yes), b = gg__infer_in(s, NULL, no);
+    gg__meta a = gg__infer_in(s, NULL, yes), b = gg__infer_in(s, NULL, no), first = a;
+    a = gg__beside_number(s->in, yes, a, b);
+    b = gg__beside_number(s->in, no, b, first);
     if (s->divides_safely && (!gg__divisors_are_smooth(s, NULL, yes) || !gg__divisors_are_smooth(s, NULL, no)))
         return false;
     return gg__same_tensor(a, b) && gg__selectable(s, a) && gg__selectable(s, b) &&

@@ -194,8 +194,6 @@ static void test_what_hinders_is_said(void **state) {
         {"GG011", "untouched_other_dtype.py", "nothing"},
         {"GG013", "untouched_print_between.py",
          "line 9, `print(\"not yet\")`: would run behind the early return, and is no assignment to a name"},
-        {"GG071", "untouched_asked_in_a_nested_branch.py",
-         "line 10, `top > 2`: needs the number `top`, for which a tensor is not proven to do"},
         {"GG010", "untouched_simple.py", "nothing"},
         {"GG010", "untouched_nan_asked.py",
          "line 9, `h * h`: it may be infinite or NaN, which is what the condition asks"},
