@@ -67,7 +67,11 @@ static bool is_read(const gg_tree *tree, TSNode node, const gg_fact *fact) {
 static bool is_certain(const gg_rule_input *in, TSNode node, uint32_t depth) {
     node = gg__strip_parentheses(node);
     gg_str name = gg__text(in->tree, node);
+    TSNode function = gg__field(node, "function");
     if (depth > MAX_VALUES) return false;
+    if (gg__names_builtin(in->tree, function, "int")) return true;
+    if (gg_node_is(node, "call") && gg_str_is(gg__text(in->tree, gg__field(function, "attribute")), "item"))
+        return is_certain(in, gg__field(function, "object"), depth + 1);
     if (gg_node_is(node, "identifier")) {
         TSNode value = gg__value_among(in->tree, node, name);
         return !ts_node_is_null(value) && is_certain(in, value, depth + 1);

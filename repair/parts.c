@@ -93,6 +93,7 @@ static gg_str along(int32_t behind, gg_arena *arena) {
 gg_str gg__part_mask(const gg_rule_input *in, TSNode tensor, int32_t dim, const gg__part_bound *bound, bool lower,
                      int32_t behind, gg_str torch, gg_arena *arena) {
     gg_str x = gg__text(in->tree, tensor), n = gg__text(in->tree, gg__strip_parentheses(bound->n));
+    if (bound->cuts) n = gg_arena_printf(arena, "%.*s.long()", GG_STR_ARG(gg__operand_text(in, bound->n, arena)));
     /* a negative bound counts from the end */
     gg_str text = bound->natural
                       ? n

@@ -25,6 +25,7 @@ static bool read_bound(const gg_rule_input *in, TSNode node, const gg__part_boun
     if (gg__match_extraction_loosely(in, node, &e)) { /* it is evaluated as before */
         if (e.scalar.sort != GG__SCALAR_INT || e.widening || e.truncates) return false;
         out->n = e.value;
+        out->cuts = e.cuts;
     }
     gg__meta m = gg__infer_loosely(in, out->n);
     bool integer = gg_str_starts_with(m.dtype, GG_STR("torch.int"));
