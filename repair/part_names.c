@@ -43,6 +43,7 @@ static bool find(const gg_rule_input *in, gg__named_part *out) {
     gg__meta m = out->bound.meta;
     bool wide = gg_str_is(m.dtype, "torch.int64") || gg_str_is(m.dtype, "torch.int32");
     out->bound.named = gg__text(tree, out->name);
+    out->bound.wide = out->cuts || (gg_str_is(m.dtype, "torch.int64") && gg__has_certain_dtype(in, out->value));
     return gg_node_is(out->name, "identifier") && m.sort == GG__TENSOR && m.rank == 0 && !m.vague && wide;
 }
 

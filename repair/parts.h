@@ -10,6 +10,7 @@ typedef struct gg__part_bound {
     TSNode n;      /* the 0-d tensor */
     bool natural;  /* it is not below zero */
     bool cuts;     /* int() of it, where it may be a floating tensor in another call: `n.long()` */
+    bool wide;     /* it is an int64 in every call */
     gg_str named;  /* the name that will hold it, which is a number so far; empty: none does */
     gg__meta meta; /* what it is, or will be */
 } gg__part_bound;

@@ -32,6 +32,7 @@ static bool read_bound(const gg_rule_input *in, TSNode node, const gg__part_boun
     if (m.sort != GG__TENSOR || m.rank != 0 || m.vague || !integer) return false;
     out->meta = m;
     out->natural = gg__scalar_of(in, m, out->n).natural;
+    out->wide = out->cuts || (gg_str_is(m.dtype, "torch.int64") && gg__has_certain_dtype(in, out->n));
     bool wide =
         gg_str_is(m.dtype, "torch.int64") || gg_str_is(m.dtype, "torch.int32"); /* n + a size is one of its dtype */
     return out->natural || (wide && is_short(out->n));
