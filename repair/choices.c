@@ -16,6 +16,7 @@ static bool read_index(const gg_rule_input *in, TSNode node, gg__choice *c) {
     if (gg__match_extraction_loosely(in, node, &e)) {
         if (e.truncates || e.truth || e.scalar.sort == GG__SCALAR_FLOAT) return false;
         c->index = e.value;
+        c->cuts = e.cuts;
     }
     gg__meta m = gg__infer_loosely(in, c->index);
     c->truth = gg__is_bool(m.dtype);
@@ -270,7 +271,7 @@ void gg__edit_choice(const gg_rule_input *in, const gg__choice *c, gg_arena *are
     TSNode by = ts_node_is_null(c->taken) ? c->index : gg__field(c->subscript, "subscript");
     bool loose = gg__is_operator(by), values = is_dictionary(c);
     gg_str index = gg_arena_printf(arena, "%s%.*s%s%s", loose ? "(" : "", GG_STR_ARG(gg__text(in->tree, by)),
-                                   loose ? ")" : "", c->truth ? ".long()" : "");
+                                   loose ? ")" : "", c->truth || c->cuts ? ".long()" : "");
     if (c->numbers) {
         edit_number(in, c, torch, index, arena, edits);
         return;

@@ -12,6 +12,7 @@ typedef struct gg__choice {
     TSNode display;         /* `[a, b]` that l was bound to, or that stands there itself; or `{0: a, 1: b}` */
     TSNode taken;           /* `n.item()` that the index has its name from, and the index is the name; else null */
     bool truth;             /* a bool, which counts as 0 or 1 */
+    bool cuts;              /* int() of what may be a floating tensor in another call */
     bool numbers;           /* the elements are numbers … */
     gg__scalar number;      /* … of which this is known */
 } gg__choice;

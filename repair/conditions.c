@@ -128,7 +128,7 @@ static bool of_call(gg__select *s, gg__arm *arm, TSNode call, uint32_t depth, gg
         return gg__test_at(s, arm, gg__child(arguments, 0), depth + 1, out);
     if (gg__refers_to(s->in->tree, gg__field(call, "function"), "torch.is_nonzero") && gg__child_count(arguments) == 1)
         return truth(s, arm, gg__child(arguments, 0), out);
-    if (gg__match_extraction(s->in, call, &e)) return !e.truncates && truth(s, arm, e.value, out);
+    if (gg__match_extraction(s->in, call, &e) && !e.cuts) return !e.truncates && truth(s, arm, e.value, out);
     return truth(s, arm, call, out) || gg__truth_of_figure(s, arm, NULL, call, out);
 }
 

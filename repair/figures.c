@@ -119,6 +119,12 @@ static bool of_count(const reading *r, TSNode node, gg__figure *out) {
     return true;
 }
 
+/* int() of what may be a floating tensor in another call. */
+static void cut_off(const reading *r, gg__figure *f) {
+    f->dtype = GG_STR_NULL;
+    convert(r, f, true);
+}
+
 static bool of_extraction(const reading *r, TSNode call, gg__figure *out) {
     gg__extraction e;
     bool known =
@@ -127,6 +133,7 @@ static bool of_extraction(const reading *r, TSNode call, gg__figure *out) {
     gg__meta m = gg__infer_in(r->s, r->arm, e.value);
     if (m.rank != 0 || !of_tensor(r, e.value, m, out)) return false;
     if (e.scalar.sort == GG__SCALAR_FLOAT && is_whole(out)) convert(r, out, false);
+    if (e.cuts && !gg__is_bool(m.dtype)) cut_off(r, out);
     return true;
 }
 
@@ -284,6 +291,10 @@ static bool of_builtin(reading *r, TSNode call, gg__figure *out) {
     if ((!size && !whole && !gg__names_builtin(tree, function, "float")) || gg__child_count(arguments) != 1 ||
         !read(r, gg__child(arguments, 0), out) || !out->taken)
         return false;
+    if (whole && is_whole(out) && !gg__has_certain_dtype(r->s->in, gg__child(arguments, 0))) {
+        if (out->offset != 0) return false;
+        cut_off(r, out);
+    }
     if (whole) return is_whole(out);
     if (!size) {
         if (out->offset != 0) return false;

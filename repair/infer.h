@@ -46,6 +46,10 @@ int64_t gg__elements(gg__meta x);            /* -1 when not known */
 bool gg__has_one_element(gg__meta x);        /* a tensor with dimensions */
 #define GG__MOST_ELEMENTS 0x1p47             /* no tensor has more */
 
+/* ---- certain.c ------------------------------------------------------------------------------------------------------------ */
+/* Has the expression that dtype by how the function makes it, `h > 0`, `h.argmax()`, whatever those of arguments and attributes are in another call? */
+bool gg__has_certain_dtype(const gg_rule_input *in, TSNode node);
+
 /* ---- promote.c: what two values give -------------------------------------------------------------------------------- */
 gg__meta gg__elementwise(gg__meta a, gg__meta b); /* broadcast and promoted, as torch's operations of two tensors */
 gg__meta gg__arithmetic(gg_str op, gg__meta a, gg__meta b);

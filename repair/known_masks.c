@@ -35,7 +35,7 @@ static TSNode asked(const gg__known_mask *s, TSNode call, const char *what) {
     call = gg__strip_parentheses(call);
     TSNode x = gg__asked_of(s->in->tree, call, what);
     if (!ts_node_is_null(x)) return x;
-    if (!gg_node_is(call, "call") || !gg__match_extraction(s->in, call, &e) || e.truncates) return none;
+    if (!gg_node_is(call, "call") || !gg__match_extraction(s->in, call, &e) || e.truncates || e.cuts) return none;
     TSNode inner = gg__strip_parentheses(e.value);
     return gg_node_is(inner, "call") && !ts_node_eq(inner, call) ? asked(s, inner, what) : none;
 }

@@ -128,7 +128,8 @@ static gg_str mask_text(const indices *x) {
     const gg_rule_input *in = x->in;
     TSNode c = gg__strip_parentheses(x->condition);
     gg_str operand = gg__operand_text(in, c, x->arena);
-    if (!gg__is_bool(x->of.dtype)) return gg_arena_printf(x->arena, "%.*s != 0", GG_STR_ARG(operand));
+    if (!gg__is_bool(x->of.dtype) || !gg__has_certain_dtype(in, c))
+        return gg_arena_printf(x->arena, "%.*s != 0", GG_STR_ARG(operand));
     bool keeps =
         x->of.fresh || gg__each_change(in, gg__function(x->statement), ts_node_end_byte(x->statement), never, NULL);
     return keeps ? gg__text(in->tree, c) : gg_arena_printf(x->arena, "%.*s.clone()", GG_STR_ARG(operand));

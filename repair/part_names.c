@@ -17,6 +17,7 @@ static bool find(const gg_rule_input *in, gg__named_part *out) {
             return false;
         out->name = gg__field(parent, "left");
         out->bound.meta = e.meta;
+        out->cuts = e.cuts;
     } else {
         if (!gg_str_is(gg__text(tree, gg__field(function, "attribute")), "tolist") ||
             gg__child_count(gg__field(call, "arguments")))
@@ -42,6 +43,7 @@ static bool find(const gg_rule_input *in, gg__named_part *out) {
     gg__meta m = out->bound.meta;
     bool wide = gg_str_is(m.dtype, "torch.int64") || gg_str_is(m.dtype, "torch.int32");
     out->bound.named = gg__text(tree, out->name);
+    out->bound.wide = out->cuts || (gg_str_is(m.dtype, "torch.int64") && gg__has_certain_dtype(in, out->value));
     return gg_node_is(out->name, "identifier") && m.sort == GG__TENSOR && m.rank == 0 && !m.vague && wide;
 }
 
@@ -116,10 +118,10 @@ void gg__edit_named_part(const gg_rule_input *in, const gg__named_part *named, g
                   gg_node_is(value, "call");
     /* what is changed in place later is not what the number was */
     bool held = !gg__infer_loosely(in, value).fresh && gg__alias_shows(in, named->statement, value, named->bound.named);
-    if (!simple && (held || named->lists)) text = gg_arena_printf(arena, "(%.*s)", GG_STR_ARG(text));
-    gg_edits_add(
-        edits, gg_node_span(named->call),
-        gg_arena_printf(arena, "%.*s%s%s", GG_STR_ARG(text), held ? ".clone()" : "", named->lists ? ".unbind()" : ""));
+    if (!simple && (held || named->lists || named->cuts)) text = gg_arena_printf(arena, "(%.*s)", GG_STR_ARG(text));
+    gg_edits_add(edits, gg_node_span(named->call),
+                 gg_arena_printf(arena, "%.*s%s%s%s", GG_STR_ARG(text), named->cuts ? ".long()" : "",
+                                 held ? ".clone()" : "", named->lists ? ".unbind()" : ""));
     for (uint32_t i = 0; i < named->count; i++) gg__edit_part_store(in, &named->stores[i], arena, edits);
     for (uint32_t i = 0; i < named->sum_count; i++) {
         gg__part sum = named->sums[i];

@@ -93,11 +93,12 @@ static gg_str along(int32_t behind, gg_arena *arena) {
 gg_str gg__part_mask(const gg_rule_input *in, TSNode tensor, int32_t dim, const gg__part_bound *bound, bool lower,
                      int32_t behind, gg_str torch, gg_arena *arena) {
     gg_str x = gg__text(in->tree, tensor), n = gg__text(in->tree, gg__strip_parentheses(bound->n));
-    /* a negative bound counts from the end */
-    gg_str text = bound->natural
-                      ? n
-                      : gg_arena_printf(arena, "%.*s.where(%.*s < 0, %.*s + %.*s.shape[%d], %.*s)", GG_STR_ARG(torch),
-                                        GG_STR_ARG(n), GG_STR_ARG(n), GG_STR_ARG(x), dim, GG_STR_ARG(n));
+    if (bound->cuts) n = gg_arena_printf(arena, "%.*s.long()", GG_STR_ARG(gg__operand_text(in, bound->n, arena)));
+    /* a negative bound counts from the end, which a narrow one may not reach */
+    gg_str text = bound->natural ? n
+                                 : gg_arena_printf(arena, "%.*s.where(%.*s < 0, %.*s%s + %.*s.shape[%d], %.*s)",
+                                                   GG_STR_ARG(torch), GG_STR_ARG(n), GG_STR_ARG(n),
+                                                   bound->wide ? "" : ".long()", GG_STR_ARG(x), dim, GG_STR_ARG(n));
     gg_str shape = along(behind, arena);
     return gg_arena_printf(arena, "%.*s.arange(%.*s.shape[%d], device=%.*s.device)%.*s %s %.*s", GG_STR_ARG(torch),
                            GG_STR_ARG(x), dim, GG_STR_ARG(x), GG_STR_ARG(shape), lower ? ">=" : "<", GG_STR_ARG(text));

@@ -9,6 +9,8 @@
 typedef struct gg__part_bound {
     TSNode n;      /* the 0-d tensor */
     bool natural;  /* it is not below zero */
+    bool cuts;     /* int() of it, where it may be a floating tensor in another call: `n.long()` */
+    bool wide;     /* it is an int64 in every call */
     gg_str named;  /* the name that will hold it, which is a number so far; empty: none does */
     gg__meta meta; /* what it is, or will be */
 } gg__part_bound;
@@ -77,6 +79,7 @@ typedef struct
     gg__named_part { /* `n = l[i].item()`, `for n in l.tolist():`, and stores into what n bounds: nothing else reads it */
     TSNode call, value, name, statement; /* `l[i].item()`, `l[i]`, `n`, what binds it */
     bool lists;
+    bool cuts;            /* `int(l[i])`, see gg__part_bound */
     gg__part_bound bound; /* what is known of n */
     gg__part_store stores[GG__MAX_STORES];
     uint32_t count;

@@ -57,6 +57,7 @@ typedef struct gg__scalar_uses {
     bool one_dtype, by_default; /* see gg__replacement */
     bool rewrites;              /* a use is written in another way */
     bool on_cpu;
+    bool uncertain; /* the tensor may be a floating one in another call: int() cuts it off */
     bool at_once;   /* the tensor is read where it is taken, and nothing keeps it for gradients */
     uint32_t count; /* uses by which a tensor gets the number */
     gg__tracked tracked[GG__MAX_TRACKED];
@@ -85,6 +86,7 @@ typedef struct gg__extraction {
     bool any_float;        /* E is drawn, of the default dtype, whatever that is by then */
     bool truth;            /* bool() of what is no bool */
     bool truncates;        /* int() of a floating one that is proven to be finite */
+    bool cuts;             /* int() of what may be a floating one in another call: the tensor is E.long() */
     int32_t lists;         /* E.tolist(): lists of such numbers, as deep as E has dimensions; 0: it is none */
 } gg__extraction;
 

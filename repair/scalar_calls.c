@@ -51,7 +51,8 @@ static bool wrap(gg__scalar_uses *u, const place *p, gg_str after) {
     static const char *const primary[] = {"identifier", "call", "attribute", "parenthesized_expression"};
     gg_span call = gg_node_span(p->call), inner = gg_node_span(p->argument);
     if (gg__has_comment(u->in.tree, call)) return false;
-    u->at_once = u->at_once || (after.len && ts_node_eq(p->argument, u->taken));
+    bool anew = after.len && !gg_str_is(after, ".long()"); /* which is the tensor itself where it is one of int64 */
+    u->at_once = u->at_once || (anew && ts_node_eq(p->argument, u->taken));
     u->rewrites = true;
     if (u->edits == NULL) return true;
     bool simple = ts_node_eq(p->argument, u->taken);
@@ -104,6 +105,15 @@ static bool bounds(gg__scalar_uses *u, const place *p, gg__scalar *s, bool upper
                                 GG_STR_ARG(torch), GG_STR_ARG(text), GG_STR_ARG(torch)));
 }
 
+/* What int() does where the tensor may be a floating one in another call; as an integer already, and in the same dtype. */
+static gg_str cut_off(gg__scalar_uses *u) {
+    if (!u->uncertain) return GG_STR("");
+    if (!gg_str_is(u->dtype, "torch.int64")) gg__scalar_want(u, GG__TO_LONG);
+    static const char *const texts[] = {
+        [GG__AS_IS] = ".long()", [GG__TO_LONG] = "", [GG__TO_DOUBLE] = ".long().double()"};
+    return gg_str_from(texts[u->widening]);
+}
+
 static bool in_builtin(gg__scalar_uses *u, const place *p, gg__scalar *s) {
     if (gg_str_is(p->name, "max") || gg_str_is(p->name, "min")) return bounds(u, p, s, gg_str_is(p->name, "min"));
     if (p->count != 1 || p->keyword.len) return false;
@@ -126,7 +136,7 @@ static bool in_builtin(gg__scalar_uses *u, const place *p, gg__scalar *s) {
         }
         return wrap(u, p, GG_STR(""));
     }
-    return gg_str_is(p->name, "int") && wants_whole(u, s) && wrap(u, p, GG_STR(""));
+    return gg_str_is(p->name, "int") && wants_whole(u, s) && wrap(u, p, cut_off(u));
 }
 
 /* math.exp() raises where a finite number is above 709.78, and not at infinity. */

@@ -1,5 +1,6 @@
 /* The whole look at a number that is taken out of a tensor: what the rules of that family share.  See scalar.h. */
 #include "repair/hindrance.h"
+#include "repair/infer.h"
 #include "repair/scalar.h"
 
 static bool is_math_function(const gg_rule_input *in, TSNode call) {
@@ -70,13 +71,16 @@ static bool take(const gg_rule_input *in, gg__leeway leeway, TSNode *out_node, g
                    : e.truncates ? GG_STR("torch.int64")
                    : e.any_float ? GG_STR("torch.float64")
                                  : e.meta.dtype;
+    bool uncertain = gg__is_integer(e.meta.dtype) && !e.cuts && !gg__has_certain_dtype(in, e.value);
     if (!gg__scalar_uses_init(&asked, in, dtype, e.widening)) return false;
+    asked.uncertain = uncertain;
     asked.approximate = leeway == GG__NEARLY;
     asked.indexes = leeway == GG__AS_INDEX;
     asked.arena = arena;
     if (!look(&asked, &e)) return false;
     if (!gg__scalar_uses_init(&settled, in, dtype, asked.widening)) return false;
     settled.settled = true;
+    settled.uncertain = uncertain;
     settled.approximate = asked.approximate;
     settled.indexes = asked.indexes;
     settled.taken = e.call;

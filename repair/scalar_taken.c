@@ -134,7 +134,10 @@ static bool match(const gg_rule_input *in, TSNode call, bool loose, bool single,
     if (gg_str_is(name, "int")) {
         if (sort == GG__SCALAR_BOOL) out->widening = GG__TO_LONG;
         out->scalar.sort = GG__SCALAR_INT;
-        return sort != GG__SCALAR_FLOAT || truncates(in, out);
+        if (sort == GG__SCALAR_FLOAT) return truncates(in, out);
+        out->cuts = !gg__has_certain_dtype(in, out->value);
+        if (out->cuts) out->meta.dtype = out->scalar.grid = GG_STR("torch.int64");
+        return true;
     }
     out->truth = sort != GG__SCALAR_BOOL;
     out->scalar = (gg__scalar){.sort = GG__SCALAR_BOOL, .magnitude = 1, .natural = true};
@@ -183,6 +186,13 @@ gg_str gg__tensor_text(const gg_rule_input *in, const gg__extraction *e, gg__wid
         static const char *const kinds[] = {[GG__AS_IS] = "", [GG__TO_LONG] = "", [GG__TO_DOUBLE] = ".double()"};
         return gg_arena_printf(arena, "%s%.*s%s.detach().long()%s", wrap ? "(" : "", GG_STR_ARG(text), wrap ? ")" : "",
                                kinds[widening]);
+    }
+    if (e->cuts) {
+        bool shares = !fresh && !at_once && widening != GG__TO_DOUBLE;
+        return gg_arena_printf(arena, "%s%.*s%s.long()%s", wrap ? "(" : "", GG_STR_ARG(text), wrap ? ")" : "",
+                               widening == GG__TO_DOUBLE ? ".double()"
+                               : shares                  ? ".clone()"
+                                                         : "");
     }
     const char *convert = "";
     if (widening == GG__TO_DOUBLE && !gg_str_is(e->meta.dtype, "torch.float64")) convert = ".double()";

@@ -4,6 +4,7 @@
  * the other side is converted: so a literal must be one that this dtype holds, else the tensor is widened first. */
 #include <stdlib.h>
 
+#include "repair/infer.h"
 #include "repair/select.h"
 #include "repair/truth.h"
 
@@ -77,6 +78,26 @@ static TSNode extracted(const maker *m, TSNode node) {
     return value;
 }
 
+/* Is it int() of what may be a floating tensor in another call? */
+static bool is_cut(const maker *m, TSNode call, TSNode value) {
+    return gg__names_builtin(m->in->tree, gg__field(call, "function"), "int") && !gg__has_certain_dtype(m->in, value);
+}
+
+/* The tensor that is the number of the call, as an operand. */
+static gg_str operand_of(const maker *m, TSNode call, TSNode value) {
+    gg_str text = operand(m, value);
+    return is_cut(m, call, value) ? gg_arena_printf(m->arena, "%.*s.long()", GG_STR_ARG(text)) : text;
+}
+
+static gg_str dtype_of(const maker *m, TSNode call, TSNode value) {
+    return is_cut(m, call, value) ? GG_STR("torch.int64") : gg__infer(m->in, value).dtype;
+}
+
+static truth truth_of_number(const maker *m, TSNode call, TSNode value) {
+    if (!is_cut(m, call, value)) return is_not_zero(m, value);
+    return (truth){gg_arena_printf(m->arena, "%.*s != 0", GG_STR_ARG(operand_of(m, call, value))), false};
+}
+
 /* The value of a literal, of `-literal` too. */
 static bool literal(const maker *m, TSNode node, double *out) {
     bool negative = gg_node_is(node, "unary_operator") && gg_str_is(source(m, gg__field(node, "operator")), "-");
@@ -117,18 +138,18 @@ static gg_str side(const maker *m, TSNode node, TSNode other) {
     TSNode value = extracted(m, node);
     double number = 0;
     if (ts_node_is_null(value)) return gg__infer(m->in, node).sort == GG__UNKNOWN ? GG_STR_NULL : operand(m, node);
-    gg_str dtype = gg__infer(m->in, value).dtype;
+    gg_str dtype = dtype_of(m, node, value);
     const char *wider = NULL;
     if (literal(m, other, &number)) {
         wider = widening(dtype, number);
     } else {
         TSNode its_value = extracted(m, other);
-        if (!ts_node_is_null(its_value) && gg_str_equal(gg__infer(m->in, its_value).dtype, dtype))
+        if (!ts_node_is_null(its_value) && gg_str_equal(dtype_of(m, other, its_value), dtype))
             wider = "";
         else if (gg__infer(m->in, other).sort == GG__SCALAR_FLOAT && gg__is_floating(dtype))
             wider = ".double()";
     }
-    return wider ? gg_arena_printf(m->arena, "%.*s%s", GG_STR_ARG(operand(m, value)), wider) : GG_STR_NULL;
+    return wider ? gg_arena_printf(m->arena, "%.*s%s", GG_STR_ARG(operand_of(m, node, value)), wider) : GG_STR_NULL;
 }
 
 /* ---- comparisons ------------------------------------------------------------------------------------------------------- */
@@ -230,7 +251,7 @@ static truth call(const maker *m, TSNode node) {
     gg_str name = source(m, gg__field(function, "attribute"));
     TSNode only = gg__child_count(arguments) == 1 ? gg__child(arguments, 0) : (TSNode){0};
     TSNode value = extracted(m, node);
-    if (!ts_node_is_null(value)) return is_not_zero(m, value);
+    if (!ts_node_is_null(value)) return truth_of_number(m, node, value);
     if (!ts_node_is_null(only) && gg__names_builtin(tree, function, "bool")) return truth_of(m, only);
     if (!ts_node_is_null(only) && gg__names_builtin(tree, function, "any")) return of_builtin(m, only, false);
     if (!ts_node_is_null(only) && gg__names_builtin(tree, function, "all")) return of_builtin(m, only, true);

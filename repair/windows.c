@@ -25,12 +25,14 @@ static bool read_bound(const gg_rule_input *in, TSNode node, const gg__part_boun
     if (gg__match_extraction_loosely(in, node, &e)) { /* it is evaluated as before */
         if (e.scalar.sort != GG__SCALAR_INT || e.widening || e.truncates) return false;
         out->n = e.value;
+        out->cuts = e.cuts;
     }
     gg__meta m = gg__infer_loosely(in, out->n);
     bool integer = gg_str_starts_with(m.dtype, GG_STR("torch.int"));
     if (m.sort != GG__TENSOR || m.rank != 0 || m.vague || !integer) return false;
     out->meta = m;
     out->natural = gg__scalar_of(in, m, out->n).natural;
+    out->wide = out->cuts || (gg_str_is(m.dtype, "torch.int64") && gg__has_certain_dtype(in, out->n));
     bool wide =
         gg_str_is(m.dtype, "torch.int64") || gg_str_is(m.dtype, "torch.int32"); /* n + a size is one of its dtype */
     return out->natural || (wide && is_short(out->n));

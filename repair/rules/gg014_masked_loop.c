@@ -423,7 +423,8 @@ static int edit(const gg_rule_input *in, const gg_rule_match *match, gg_arena *a
             flag = gg_arena_printf(arena, "%.*s = None%.*s%.*s%.*s", GG_STR_ARG(early), GG_STR_ARG(l->s.newline),
                                    GG_STR_ARG(indent), GG_STR_ARG(flag));
         gg_edits_add(out, (gg_span){start, start}, flag);
-        for (size_t i = 0; i < l->count && !l->form.late; i++)
+        /* also behind a return, where nothing reads them: what goes on growing may have no finite gradient */
+        for (size_t i = 0; i < l->count; i++)
             if ((l->items[i].carried || l->items[i].stored) && !l->items[i].ends)
                 write_where(l, done, &l->items[i], false, out);
         if (l->form.late)

@@ -15,6 +15,7 @@ typedef struct rows_index {
     gg__scalar_uses then; /* for its facts, which follow the statements; one is of the name: the mask */
     TSNode statement, assignment, condition;
     gg__meta of; /* the condition */
+    bool truth;  /* … which is of bools in every call */
     gg_str name;
     TSNode uses[MAX_USES]; /* statements behind it in its block */
     size_t use_count;
@@ -39,6 +40,7 @@ static bool match_binding(const gg_rule_input *in, rows_index *x) {
         (!ts_node_is_null(which) && !gg_str_is(gg__text(in->tree, which), "0")))
         return false;
     x->of = gg__infer_loosely(in, x->condition); /* evaluated where it was */
+    x->truth = gg__is_bool(x->of.dtype) && gg__has_certain_dtype(in, x->condition);
     x->name = gg__text(in->tree, left);
     /* a single row would be stored everywhere where there are more of the other */
     return x->of.sort == GG__TENSOR && x->of.rank > 0 && x->of.shape[0] > 1 && (!column || x->of.rank == 1) &&
@@ -97,7 +99,7 @@ static bool is_no_mask(TSNode changed, void *data) {
 
 /* May the tensor of the condition be changed while the name still stands for what it was? */
 static bool may_change(const rows_index *x) {
-    if (!gg__is_bool(x->of.dtype) || x->of.rank > 1 || x->of.fresh) return false;
+    if (!x->truth || x->of.rank > 1 || x->of.fresh) return false;
     TSNode function = gg__function(x->statement);
     return !gg__each_change(&x->then.in, function, ts_node_end_byte(x->statement), is_no_mask, (void *)x);
 }
@@ -163,7 +165,7 @@ static int edit(const gg_rule_input *in, const gg_rule_match *m, gg_arena *arena
     gg_str torch = gg__require_module(in->tree, m->node, "torch", arena, out);
     TSNode c = gg__strip_parentheses(x->condition);
     gg_str mask = gg__text(in->tree, c);
-    if (!gg__is_bool(x->of.dtype))
+    if (!x->truth)
         mask = gg_arena_printf(arena, "%s%.*s != 0%s", x->of.rank > 1 ? "(" : "",
                                GG_STR_ARG(gg__operand_text(in, c, arena)), x->of.rank > 1 ? ")" : "");
     else if (x->of.rank > 1)

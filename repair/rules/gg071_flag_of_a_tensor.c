@@ -101,7 +101,7 @@ static void read_tensor(const gg_rule_input *in, flag *f, gg_arena *arena) {
     bool truth = f->e.scalar.sort == GG__SCALAR_BOOL, whole = f->e.scalar.sort == GG__SCALAR_INT;
     f->dtype = truth ? GG_STR("torch.bool") : whole ? GG_STR("torch.int64") : GG_STR("torch.float64");
     f->text = text;
-    if (gg_str_equal(f->dtype, dtype)) return;
+    if (gg_str_equal(f->dtype, dtype) && !f->e.cuts) return;
     if (!truth)
         f->text = gg_arena_printf(arena, "%.*s.%s()", GG_STR_ARG(operand), whole ? "long" : "double");
     else
