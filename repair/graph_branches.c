@@ -7,10 +7,14 @@
 
 /* ---- which arms there are ------------------------------------------------------------------------------------------------------ */
 
-static TSNode find_if(const gg_rule_input *in) {
+/* The innermost branch that asks; an if, or a conditional expression. */
+static TSNode find_branch(const gg_rule_input *in) {
     for (TSNode at = gg_node_at(in->tree, in->span); !ts_node_is_null(at) && !gg_node_is(at, "block");
-         at = gg__parent(at))
-        if (gg_node_is(at, "if_statement") && gg__covers(gg__field(at, "condition"), in->span)) return at;
+         at = gg__parent(at)) {
+        bool expression = gg_node_is(at, "conditional_expression") && gg__child_count(at) == 3;
+        TSNode condition = expression ? gg__child(at, 1) : gg__field(at, "condition");
+        if ((expression || gg_node_is(at, "if_statement")) && gg__covers(condition, in->span)) return at;
+    }
     return (TSNode){0};
 }
 
@@ -26,7 +30,9 @@ static TSNode end_of(gg__stretch body) {
 
 static bool add_arm(gg__graph_branches *b, TSNode clause, TSNode condition, gg__stretch body) {
     if (b->count == GG__MAX_ARMS) return false;
-    b->arms[b->count++] = (gg__graph_arm){.clause = clause, .condition = condition, .body = body, .end = end_of(body)};
+    TSNode end = end_of(body), none = {0}, value = gg_node_is(end, "return_statement") ? gg__child(end, 0) : none;
+    b->arms[b->count++] =
+        (gg__graph_arm){.clause = clause, .condition = condition, .body = body, .end = end, .value = value};
     return true;
 }
 
@@ -56,6 +62,25 @@ static bool are_ended(const gg__graph_branches *b, const char *type) {
     return true;
 }
 
+/* `return a if c else b`, `y = a if c else b` */
+static bool find_operands(gg__graph_branches *b, TSNode node) {
+    const gg_tree *tree = b->s.in->tree;
+    TSNode none = {0}, statement = gg__statement(node), assignment = gg__assignment(statement);
+    TSNode value = gg__field(assignment, "right");
+    if (gg_node_is(statement, "return_statement") && gg__child_count(statement) == 1) value = gg__child(statement, 0);
+    if (ts_node_is_null(value) || !ts_node_eq(gg__strip_parentheses(value), node) ||
+        gg__has_comment(tree, gg_node_span(statement)))
+        return false;
+    b->valued = b->expression = true;
+    b->target = gg__field(assignment, "left");
+    for (uint32_t i = 0; i < 3; i += 2) {
+        add_arm(b, none, i ? none : gg__child(node, 1), (gg__stretch){node, i, i + 1});
+        b->arms[i / 2].value = gg__child(node, i);
+        if (gg_node_is(gg__child(node, i), "tuple")) return false;
+    }
+    return true;
+}
+
 static bool find_arms(gg__graph_branches *b) {
     TSNode none = {0};
     bool known =
@@ -72,10 +97,10 @@ static bool find_arms(gg__graph_branches *b) {
     if (!known) return gg__hinder(b->s.in, b->node, "has more than %d arms", GG__MAX_ARMS);
     for (size_t i = 0; i < b->count; i++) any = any || !ts_node_is_null(b->arms[i].end);
     if (!any) return otherwise || add_arm(b, none, none, (gg__stretch){0});
-    b->returns = are_ended(b, "return_statement");
+    b->valued = are_ended(b, "return_statement");
     b->s.skips = are_ended(b, "continue_statement") && gg_node_is(gg__parent(gg__parent(b->node)), "for_statement");
     if (b->s.skips) return !otherwise && add_rest(b);
-    return b->returns && (otherwise || (add_rest(b) && are_ended(b, "return_statement")));
+    return b->valued && (otherwise || (add_rest(b) && are_ended(b, "return_statement")));
 }
 
 /* ---- what they give ------------------------------------------------------------------------------------------------------------ */
@@ -96,9 +121,10 @@ static bool may_return(gg__graph_branches *b, gg__graph_arm *arm, TSNode value) 
     if (gg__is_no_tensor(&b->s, &arm->inner, value))
         return gg__hinder(in, value, "is no tensor, and a branch of a graph gives tensors");
     if (!gg__is_returned_held(b, arm, value)) return true;
-    if (gg__returned_alias_shows(in, b->node, value))
+    gg_str name = ts_node_is_null(b->target) ? GG_STR_NULL : gg__text(in->tree, b->target);
+    if (name.len ? gg__alias_shows(in, b->node, value, name) : gg__returned_alias_shows(in, b->node, value))
         return gg__hinder(in, value, "other code may hold this tensor, and a branch of a graph gives a new one");
-    b->s.copies = b->s.copies || gg__is_copy(in, b->node, value, GG_STR_NULL);
+    b->s.copies = b->s.copies || gg__is_copy(in, b->node, value, name);
     return true;
 }
 
@@ -145,9 +171,7 @@ static bool leave_alike(gg__graph_branches *b) {
     gg__graph_arm *first = &b->arms[0];
     for (size_t arm = 1; arm < b->count; arm++) {
         gg__graph_arm *other = &b->arms[arm];
-        if (b->returns &&
-            !are_alike(b, GG_STR("return"), first, gg__child(first->end, 0), other, gg__child(other->end, 0)))
-            return false;
+        if (b->valued && !are_alike(b, GG_STR("the value"), first, first->value, other, other->value)) return false;
         for (size_t i = 0; i < b->kept.count; i++) {
             gg_str name = b->kept.items[i];
             TSNode yes = left_value(b, first, name), no = left_value(b, other, name);
@@ -215,7 +239,7 @@ static bool learn_names(gg__graph_branches *b) {
         gg__graph_arm *a = &b->arms[arm];
         gg__names_bound(b->s.in->tree, a->body, &a->bound);
         full = full || a->bound.full;
-        for (size_t i = 0; i < a->bound.count && !b->returns; i++)
+        for (size_t i = 0; i < a->bound.count && !b->valued; i++)
             if (gg__is_live(&b->s, a->bound.items[i]) || is_carried(b, a, a->bound.items[i]))
                 gg__names_add(&b->kept, a->bound.items[i]);
     }
@@ -223,7 +247,7 @@ static bool learn_names(gg__graph_branches *b) {
         for (size_t other = 0; other < b->count; other++)
             for (size_t i = 0; i < b->arms[other].bound.count; i++)
                 if (!give(b, &b->arms[arm], b->arms[other].bound.items[i])) return false;
-    return !full && !b->kept.full && !b->given.full && (b->returns || b->kept.count);
+    return !full && !b->kept.full && !b->given.full && (b->valued || b->kept.count);
 }
 
 /* ---- what is asked ------------------------------------------------------------------------------------------------------------- */
@@ -253,12 +277,15 @@ static bool learn_conditions(gg__graph_branches *b) {
 }
 
 bool gg__find_graph_branches(const gg_rule_input *in, gg__graph_branches *b, gg_arena *arena) {
-    *b = (gg__graph_branches){.node = find_if(in)};
+    TSNode branch = find_branch(in);
+    *b = (gg__graph_branches){.node = gg__statement(branch)};
     gg__select_init(&b->s, in, gg__statement(gg_node_at(in->tree, in->span)), arena);
     if (ts_node_is_null(b->node) || !gg__can_name(in->tree, b->node, "torch") || !gg__may_define(in->tree, b->node))
         return false;
     b->s.statement = b->node;
-    if (!gg__alone_on_line(in->tree, b->node) || !find_arms(b)) return false;
+    if (!gg__alone_on_line(in->tree, b->node) ||
+        !(gg_node_is(branch, "if_statement") ? find_arms(b) : find_operands(b, branch)))
+        return false;
     for (size_t i = 0; i < b->count; i++)
         if (!gg__may_outline(in, b->arms[i].body, b->arms[i].end)) return false;
     if (!learn_names(b)) return false;
@@ -268,7 +295,7 @@ bool gg__find_graph_branches(const gg_rule_input *in, gg__graph_branches *b, gg_
         gg__graph_arm *arm = &b->arms[i];
         for (uint32_t j = arm->body.from; j < arm->body.to; j++)
             if (!gg__visit(gg__child(arm->body.block, j), is_no_change, b)) return false;
-        if (b->returns && !may_return(b, arm, gg__child(arm->end, 0))) return false;
+        if (b->valued && !may_return(b, arm, arm->value)) return false;
         for (size_t j = 0; j < b->kept.count; j++)
             if (!may_leave(b, arm, b->kept.items[j])) return false;
     }

@@ -12,6 +12,7 @@ typedef struct gg__graph_arm {
     TSNode condition; /* of the clause; null: the last arm, for all that is left */
     gg__stretch body; /* with `end` */
     TSNode end;       /* its `return value` or `continue`; or null */
+    TSNode value;     /* what it gives, where it gives a value and no names; else null */
     gg__names bound;  /* what it binds */
     gg__arm inner;    /* what names hold behind it */
     gg__test test;    /* the condition as a tensor */
@@ -19,10 +20,12 @@ typedef struct gg__graph_arm {
 
 typedef struct gg__graph_branches {
     gg__select s; /* s.skips: the arms end with `continue` */
-    TSNode node;  /* the if */
+    TSNode node;  /* the if; the statement whose value a conditional expression is */
     gg__graph_arm arms[GG__MAX_ARMS];
     size_t count;
-    bool returns;          /* the arms end with `return value` */
+    bool valued;           /* each arm gives a value: they return, or it is a conditional expression */
+    bool expression;       /* … a conditional expression, of which the bodies are the operands */
+    TSNode target;         /* the name that is bound to its value; null: it is returned */
     gg_str flags;          /* what Python asks along with the only condition; or null */
     bool either;           /* … `flags or test`, not `flags and test` */
     gg__names given, kept; /* what all arms get; what is read behind them */

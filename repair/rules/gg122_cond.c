@@ -109,7 +109,8 @@ static gg_str unless_drawn_anew(const writing *w) {
 static gg_str choose(const writing *w) {
     gg__graph_branches *b = w->b;
     gg_str nl = w->newline, result = GG_STR("return "), asked = GG_STR("");
-    if (!b->returns) result = gg_arena_printf(w->arena, "%.*s = ", GG_STR_ARG(gg__names_text(&b->kept, w->arena)));
+    gg_str names = b->expression ? gg__text(b->s.in->tree, b->target) : gg__names_text(&b->kept, w->arena);
+    if (!b->valued || !ts_node_is_null(b->target)) result = gg_arena_printf(w->arena, "%.*s = ", GG_STR_ARG(names));
     if (b->flags.len)
         asked = gg_arena_printf(w->arena, "isinstance(%.*s, %.*s.Tensor) and ", GG_STR_ARG(w->chosen[0]),
                                 GG_STR_ARG(w->torch));
@@ -206,12 +207,33 @@ static void write_arm(const writing *w, size_t number) {
         write_rest(w, arm, head_of(w, number));
     else
         write_clause(w, arm, head_of(w, number));
-    if (w->b->returns)
-        copy_returned(w, arm, gg__child(arm->end, 0));
+    if (w->b->valued)
+        copy_returned(w, arm, arm->value);
     else if (!ts_node_is_null(arm->end))
         gg_edits_add(w->out, gg_node_span(arm->end), give_back(w, arm));
     end = line_end(w->b->s.in->tree, end);
     gg_edits_add(w->out, (gg_span){end, end}, foot_of(w, number));
+}
+
+/* The operands of a conditional expression become functions; the statement is written anew. */
+static void write_operands(const writing *w) {
+    gg__graph_branches *b = w->b;
+    const gg_tree *tree = b->s.in->tree;
+    gg_str nl = w->newline, out = GG_STR("");
+    gg_str apart = gg_arena_printf(w->arena, "%.*s%.*s%.*s", GG_STR_ARG(nl), GG_STR_ARG(nl), GG_STR_ARG(w->indent));
+    for (size_t i = 0; i < b->count; i++) {
+        TSNode value = gg__strip_parentheses(b->arms[i].value);
+        bool lines = ts_node_start_point(value).row != ts_node_end_point(value).row;
+        gg_str text = gg__text(tree, value);
+        if (gg__is_returned_held(b, &b->arms[i], value))
+            text = gg_arena_printf(w->arena, "%.*s.clone()", GG_STR_ARG(gg__closed(&b->s, text, value)));
+        out = gg_arena_printf(w->arena, "%.*s%.*s%.*s:%.*s%.*s%.*sreturn %s%.*s%s", GG_STR_ARG(out),
+                              GG_STR_ARG(i ? apart : GG_STR("")), GG_STR_ARG(head_of(w, i)), GG_STR_ARG(nl),
+                              GG_STR_ARG(w->indent), GG_STR_ARG(w->unit), lines ? "(" : "", GG_STR_ARG(text),
+                              lines ? ")" : "");
+    }
+    out = gg_arena_printf(w->arena, "%.*s%.*s", GG_STR_ARG(out), GG_STR_ARG(choose(w)));
+    gg_edits_add(w->out, gg_node_span(b->node), out);
 }
 
 static void write_all(gg__graph_branches *b, gg_arena *arena, gg_edits *out) {
@@ -226,7 +248,8 @@ static void write_all(gg__graph_branches *b, gg_arena *arena, gg_edits *out) {
         if (!last) w.chosen[i] = gg__new_name(&b->s, "chosen");
         w.functions[i] = gg__new_name(&b->s, last ? "when_false" : "when_true");
     }
-    for (size_t i = 0; i < b->count; i++) write_arm(&w, i);
+    if (b->expression) write_operands(&w);
+    for (size_t i = 0; i < b->count && !b->expression; i++) write_arm(&w, i);
     out->copies = b->s.copies;
 }
 
