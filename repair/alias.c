@@ -51,6 +51,17 @@ static bool is_changed_alone(const gg_tree *tree, TSNode node) {
            ts_node_eq(gg__field(call, "function"), attribute) && gg_node_is(gg__parent(call), "expression_statement");
 }
 
+/* `out[t] = v` of a tensor that the function made: v is copied. */
+static bool is_copied_there(const gg_rule_input *in, TSNode node) {
+    TSNode assignment = gg__parent(node), left = gg__field(assignment, "left"), made = gg__field(left, "value");
+    if (!gg_node_is(assignment, "assignment") || !ts_node_eq(gg__field(assignment, "right"), node) ||
+        !gg_node_is(gg__parent(assignment), "expression_statement") || !gg_node_is(left, "subscript") ||
+        !gg_node_is(made, "identifier"))
+        return false;
+    TSNode value = gg__only_value(in->tree, made);
+    return !ts_node_is_null(value) && gg__infer(in, value).sort == GG__TENSOR;
+}
+
 typedef struct holder {
     const gg_rule_input *in;
     TSNode function;
@@ -77,7 +88,7 @@ static bool keeps_to_itself(TSNode node, void *data) {
     while (h->returned && is_display(parent)) parent = gg__parent(parent);
     if (h->returned && gg_node_is(parent, "return_statement")) return true;
     return gg__is_member_name(node) || gg__is_binding(node) || is_of_itself(node) ||
-           is_changed_alone(h->in->tree, node) || gg__is_consumed(h->in, node);
+           is_changed_alone(h->in->tree, node) || gg__is_consumed(h->in, node) || is_copied_there(h->in, node);
 }
 
 bool gg__owns(const gg_rule_input *in, TSNode statement, gg_str name) {
