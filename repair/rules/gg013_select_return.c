@@ -31,29 +31,45 @@ static bool is_no_scope(TSNode node, void *data) {
     return true;
 }
 
-/* What runs now although the early value was returned before: learns the names. */
-static bool follow(gg__select *s, early *e, gg__arm *arm, TSNode statement) {
-    TSNode assignment = gg__child(statement, 0), left = gg__field(assignment, "left");
-    bool plain = gg_node_is(statement, "expression_statement") && gg_node_is(assignment, "assignment") &&
-                 gg_node_is(left, "identifier") && ts_node_is_null(gg__field(assignment, "type"));
-    TSNode right = gg__field(assignment, "right");
-    if (!plain || ts_node_is_null(right) || arm->count == GG__MAX_BINDINGS)
-        return gg__hinder(s->in, statement, "would run behind the early return, and is no assignment to a name");
+/* What the name holds behind an assignment that runs now although the early value was returned before. */
+static bool learn(gg__select *s, early *e, gg__arm *arm, TSNode left, TSNode right, gg__binding *out) {
     gg_str name = gg__text(s->in->tree, left);
-    gg__binding b = {.name = name, .text = name, .meta = gg__infer_in(s, arm, right)};
-    if (!gg__is_number(b.meta) && !gg__selectable(s, b.meta)) return gg__unselectable(s, arm, right);
+    *out = (gg__binding){.name = name, .text = name, .meta = gg__infer_in(s, arm, right)};
+    if (!gg__is_number(out->meta) && !gg__selectable(s, out->meta)) return gg__unselectable(s, arm, right);
     if (s->divides_safely && !gg__divisors_are_smooth(s, arm, right)) return false;
-    gg_str text = gg__text_reading(s, arm, right, &b.reads);
-    if (!gg_str_equal(text, gg__text(s->in->tree, right))) {
-        if (e->guard_count == GG__MAX_BINDINGS) return false;
-        e->guards[e->guard_count++] = (gg_edit){gg_node_span(right), text};
-    }
+    gg_str text = gg__text_reading(s, arm, right, &out->reads);
+    if (gg_str_equal(text, gg__text(s->in->tree, right))) return true;
+    if (e->guard_count == GG__MAX_BINDINGS) return false;
+    e->guards[e->guard_count++] = (gg_edit){gg_node_span(right), text};
+    return true;
+}
+
+static bool bind(gg__arm *arm, gg__binding b) {
     for (size_t i = 0; i < arm->count; i++)
-        if (gg_str_equal(arm->items[i].name, name)) {
+        if (gg_str_equal(arm->items[i].name, b.name)) {
             arm->items[i] = b;
             return true;
         }
+    if (arm->count == GG__MAX_BINDINGS) return false;
     arm->items[arm->count++] = b;
+    return true;
+}
+
+/* A statement behind the early return: all values are there before the first name gets one. */
+static bool follow(gg__select *s, early *e, gg__arm *arm, TSNode statement) {
+    TSNode assignment = gg__child(statement, 0), several = gg__several_assigned(statement);
+    TSNode left = gg__field(assignment, "left"), right = gg__field(assignment, "right");
+    bool plain = gg_node_is(statement, "expression_statement") && gg_node_is(assignment, "assignment") &&
+                 gg_node_is(left, "identifier") && ts_node_is_null(gg__field(assignment, "type"));
+    gg__binding made[GG__MAX_BINDINGS];
+    uint32_t count = ts_node_is_null(several) ? 1 : gg__child_count(left);
+    if ((!plain && ts_node_is_null(several)) || ts_node_is_null(right) || count > GG__MAX_BINDINGS)
+        return gg__hinder(s->in, statement, "would run behind the early return, and is no assignment to a name");
+    for (uint32_t i = 0; i < count; i++)
+        if (!learn(s, e, arm, plain ? left : gg__child(left, i), plain ? right : gg__child(right, i), &made[i]))
+            return false;
+    for (uint32_t i = 0; i < count; i++)
+        if (!bind(arm, made[i])) return false;
     return true;
 }
 

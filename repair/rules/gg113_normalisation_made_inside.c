@@ -81,13 +81,24 @@ static bool find_row(const gg_tree *tree, TSNode call, size_t *row) {
     return false;
 }
 
-/* A number, or a shape that is written out; it is written again where the layer is called. */
+/* `h.shape[1:]`, `h.size()[-2:]` */
+static bool is_part_of_a_shape(const gg_rule_input *in, TSNode node) {
+    TSNode shape = gg__field(node, "value"), method = gg__field(shape, "function");
+    bool called = gg_node_is(shape, "call") && gg__child_count(gg__field(shape, "arguments")) == 0;
+    TSNode path = called ? method : shape;
+    return gg_node_is(node, "subscript") && gg_node_is(gg__field(node, "subscript"), "slice") &&
+           gg_str_is(gg__text(in->tree, gg__field(path, "attribute")), called ? "size" : "shape") &&
+           gg__infer_loosely(in, gg__field(path, "object")).sort == GG__TENSOR;
+}
+
+/* A number, or a shape that is written out, or a part of another's; it is written again where the layer is called. */
 static bool is_size(const gg_rule_input *in, const layer *l, TSNode node, size_t place) {
     kind k = rows[l->row].kind;
     bool display = gg_node_is(node, "tuple") || gg_node_is(node, "list");
     gg__sort sort = gg__infer_loosely(in, node).sort;
     if (place >= rows[l->row].wanted && k != SLOPE) return sort == GG__SCALAR_FLOAT;
     if (k == SLOPE && place == 1) return sort == GG__SCALAR_FLOAT;
+    if (place == 0 && (k == LAYER || k == RMS) && is_part_of_a_shape(in, node)) return true;
     if (!display || place || (k != LAYER && k != RMS)) return sort == GG__SCALAR_INT;
     for (uint32_t i = 0; i < gg__child_count(node); i++)
         if (gg__infer_loosely(in, gg__child(node, i)).sort != GG__SCALAR_INT) return false;
@@ -236,8 +247,9 @@ static gg_str rest(const gg_rule_input *in, const layer *l, gg_str torch, gg_are
         return gg_arena_printf(arena, ", %.*s.full((%.*s,), %.*s)", GG_STR_ARG(t),
                                GG_STR_ARG(size.len ? size : GG_STR("1")), GG_STR_ARG(slope));
     }
-    bool display = gg_node_is(given[0], "tuple") || gg_node_is(given[0], "list");
-    if (!display) shape = gg_arena_printf(arena, "(%.*s,)", GG_STR_ARG(size));
+    bool display = gg_node_is(given[0], "tuple") || gg_node_is(given[0], "list") || gg_node_is(given[0], "subscript");
+    if (!display || gg__infer_loosely(in, given[0]).sort == GG__SCALAR_INT)
+        shape = gg_arena_printf(arena, "(%.*s,)", GG_STR_ARG(size));
     gg_str ones = gg_arena_printf(arena, "%.*s.ones(%.*s)", GG_STR_ARG(t), GG_STR_ARG(size)),
            zeros = gg_arena_printf(arena, "%.*s.zeros(%.*s)", GG_STR_ARG(t), GG_STR_ARG(size)), eps = GG_STR_NULL;
     if (!ts_node_is_null(last)) eps = gg_arena_printf(arena, ", eps=%.*s", GG_STR_ARG(gg__text(in->tree, last)));

@@ -1,31 +1,44 @@
-/* GG118 checked-number: `v = t.item()`, and all that reads v is a check behind it that only raises.
+/* GG118 checked-number: `v = t.item()`, or several, and all that reads them is a check behind that only raises.
  * Offers: torch._assert_async of the same condition while compiling, and the author's lines otherwise.
  * Refuses: where anything else reads the number, where code around it may catch the exception, and conditions that no tensor is proven to do for.
  * Safety: effects (under compile a failed check raises RuntimeError, on CUDA later).  Page: docs/rules/GG118.md
  *
  * DESIGN  The condition is read where the name stands for what it was given, in a text of its own. */
 #include "repair/scalar.h"
+#include "repair/select.h"
 #include "repair/truth.h"
 
+enum { MAX_NUMBERS = 4 };
+
 typedef struct checked {
-    TSNode call, assignment, check, raise; /* statements, but for the call */
-    gg_str name;
+    TSNode first, check, raise; /* statements: what binds the numbers, one or more; the if; what it does */
+    gg_str names[MAX_NUMBERS];
+    TSNode calls[MAX_NUMBERS];
+    size_t count;
 } checked;
 
 typedef struct reading {
     const gg_tree *tree;
     const checked *c;
-    gg_edits *puts; /* the number's call in place of its name, in the condition; may be NULL */
+    gg_edits *puts; /* the numbers' calls in place of their names, in the condition; may be NULL */
 } reading;
 
-/* The name is read in the check only, and nothing else binds it. */
+/* Which of the numbers the identifier names; `count` where it is none. */
+static size_t number_of(const gg_tree *tree, const checked *c, TSNode node) {
+    size_t at = 0;
+    while (at < c->count && !gg_str_equal(gg__text(tree, node), c->names[at])) at++;
+    return gg_node_is(node, "identifier") && !gg__is_member_name(node) ? at : c->count;
+}
+
+/* The names are read in the check only, and nothing else binds them. */
 static bool is_read_in_check(TSNode node, void *data) {
     const reading *r = data;
-    if (!gg_node_is(node, "identifier") || gg__is_member_name(node)) return true;
-    if (gg__watches_names(r->tree, node)) return false;
-    if (!gg_str_equal(gg__text(r->tree, node), r->c->name)) return true;
-    if (gg__covers(r->c->assignment, gg_node_span(node))) return gg__is_binding(node);
-    return gg__covers(r->c->check, gg_node_span(node)) && !gg__is_binding(node);
+    const checked *c = r->c;
+    if (gg_node_is(node, "identifier") && !gg__is_member_name(node) && gg__watches_names(r->tree, node)) return false;
+    if (number_of(r->tree, c, node) == c->count) return true;
+    if (gg__covers(c->check, gg_node_span(node))) return !gg__is_binding(node);
+    return gg__is_binding(node) && ts_node_start_byte(node) >= ts_node_start_byte(c->first) &&
+           ts_node_end_byte(node) <= ts_node_start_byte(c->check);
 }
 
 static bool is_one_line(TSNode node, void *data) {
@@ -35,34 +48,47 @@ static bool is_one_line(TSNode node, void *data) {
 
 static bool put(TSNode node, void *data) {
     const reading *r = data;
-    if (gg_node_is(node, "identifier") && !gg__is_member_name(node) &&
-        gg_str_equal(gg__text(r->tree, node), r->c->name))
-        gg_edits_add(r->puts, gg_node_span(node), gg__text(r->tree, r->c->call));
+    size_t at = number_of(r->tree, r->c, node);
+    if (at < r->c->count) gg_edits_add(r->puts, gg_node_span(node), gg__text(r->tree, r->c->calls[at]));
     return true;
 }
 
+static bool add_number(const gg_tree *tree, checked *c, TSNode name, TSNode call) {
+    if (c->count == MAX_NUMBERS || !gg_node_is(call, "call") || number_of(tree, c, name) < c->count) return false;
+    c->names[c->count] = gg__text(tree, name);
+    c->calls[c->count++] = call;
+    return true;
+}
+
+/* `v = t.item()`; `lo, hi = t.min().item(), t.max().item()` */
+static bool add_numbers(const gg_rule_input *in, checked *c, TSNode statement) {
+    TSNode assignment = gg__assignment(statement), several = gg__several_assigned(statement);
+    if (!gg__alone_on_line(in->tree, statement) || !gg__visit(statement, is_one_line, NULL)) return false;
+    if (!ts_node_is_null(assignment))
+        return ts_node_is_null(gg__field(assignment, "type")) &&
+               add_number(in->tree, c, gg__field(assignment, "left"), gg__field(assignment, "right"));
+    TSNode left = gg__field(several, "left"), right = gg__field(several, "right");
+    for (uint32_t i = 0; i < gg__child_count(left); i++)
+        if (!add_number(in->tree, c, gg__child(left, i), gg__child(right, i))) return false;
+    return !ts_node_is_null(several);
+}
+
 static bool find(const gg_rule_input *in, checked *c) {
-    if (!gg_str_is(in->site->id, "GB0124")) return false;
-    TSNode at = gg_node_at(in->tree, in->span);
-    c->assignment = gg__statement(at);
-    TSNode assignment = gg__child(c->assignment, 0), left = gg__field(assignment, "left");
-    c->call = gg__field(assignment, "right");
-    c->check = ts_node_next_named_sibling(c->assignment);
-    c->name = gg__text(in->tree, left);
-    if (!gg_node_is(assignment, "assignment") || !gg_node_is(left, "identifier") || !gg_node_is(c->call, "call") ||
-        !ts_node_is_null(gg__field(assignment, "type")) || !gg__covers(c->call, in->span) ||
-        !gg_node_is(c->check, "if_statement") || !ts_node_is_null(gg__field(c->check, "alternative")))
-        return false;
+    *c = (checked){.first = gg__statement(gg_node_at(in->tree, in->span))};
+    if (!gg_str_is(in->site->id, "GB0124") || ts_node_is_null(c->first)) return false;
+    for (c->check = c->first; gg_node_is(c->check, "expression_statement");
+         c->check = ts_node_next_named_sibling(c->check))
+        if (!add_numbers(in, c, c->check)) return false;
+    if (!gg_node_is(c->check, "if_statement") || !ts_node_is_null(gg__field(c->check, "alternative"))) return false;
     c->raise = gg__only_raise(in, gg__field(c->check, "consequence"));
     TSNode function = gg__function(c->check);
     reading r = {in->tree, c, NULL};
-    return !ts_node_is_null(c->raise) && gg_node_is(function, "function_definition") &&
-           gg__alone_on_line(in->tree, c->assignment) && gg__alone_on_line(in->tree, c->check) &&
-           gg__visit(function, is_read_in_check, &r) && gg__visit(c->check, is_one_line, NULL) &&
-           gg__visit(c->assignment, is_one_line, NULL) && gg__can_name(in->tree, c->check, "torch");
+    return c->count > 0 && !ts_node_is_null(c->raise) && gg_node_is(function, "function_definition") &&
+           gg__alone_on_line(in->tree, c->check) && gg__visit(function, is_read_in_check, &r) &&
+           gg__visit(c->check, is_one_line, NULL) && gg__can_name(in->tree, c->check, "torch");
 }
 
-/* What must hold, as a tensor: the condition with the call in place of the name. */
+/* What must hold, as a tensor: the condition with the calls in place of the names. */
 static gg_str holds(const gg_rule_input *in, const checked *c, gg_str torch, gg_arena *arena) {
     gg_edits puts = {0};
     gg_text *text = NULL;
@@ -72,7 +98,10 @@ static gg_str holds(const gg_rule_input *in, const checked *c, gg_str torch, gg_
     TSNode condition = gg__field(c->check, "condition");
     reading r = {in->tree, c, &puts};
     gg__visit(condition, put, &r);
-    int64_t longer = (int64_t)puts.list.len * ((int64_t)gg__text(in->tree, c->call).len - (int64_t)c->name.len);
+    int64_t longer = 0;
+    for (size_t i = 0; i < puts.list.len; i++)
+        longer += (int64_t)puts.list.items[i].text.len -
+                  (int64_t)(puts.list.items[i].span.end - puts.list.items[i].span.start);
     if (gg_edits_sort(&puts, &err) == 0 && gg_edits_apply(&text, gg_tree_text(in->tree), &puts, &err) == 0 &&
         gg_tree_parse(&tree, text, NULL, NULL, 0, NULL, &err) == 0) {
         gg_span span = gg_node_span(condition);
@@ -91,7 +120,7 @@ static gg_str holds(const gg_rule_input *in, const checked *c, gg_str torch, gg_
 static bool check(const gg_rule_input *in, gg_rule_match *out) {
     checked c;
     if (!find(in, &c) || gg__is_told_apart(in->tree, c.check)) return false;
-    out->node = c.assignment;
+    out->node = c.first;
     gg_arena *arena = gg_arena_new();
     bool known = holds(in, &c, GG_STR("torch"), arena).len > 0;
     gg_arena_free(arena);
@@ -112,7 +141,7 @@ static int edit(const gg_rule_input *in, const gg_rule_match *found, gg_arena *a
     (void)found;
     if (!find(in, &c)) return gg_fail(err, GG_ENOMATCH, "this is no check of a number");
     gg_str torch = gg__require_module(in->tree, c.check, "torch", arena, out);
-    gg_span span = {ts_node_start_byte(c.assignment), ts_node_end_byte(c.check)};
+    gg_span span = {ts_node_start_byte(c.first), ts_node_end_byte(c.check)};
     TSNode none = {0};
     gg_str line = gg_arena_printf(arena, "%.*s%.*s", GG_STR_ARG(gg__newline(in->tree)),
                                   GG_STR_ARG(gg__indent(in->tree, span.start)));

@@ -28,9 +28,10 @@ MENDED = {
     "Conv": ("nn.Conv1d(3, 3, 3, padding=1)", "nn.Sequential(nn.Conv1d(3, 3, 1), nn.GELU())"),
 }
 KEPT = {  # as a branch of the graph: torch.cond
-    "Drop": ("nn.Linear(4, 4)", "nn.Dropout(0.5)"),
+    "Drop": ("nn.Linear(4, 4)", "nn.Sequential(nn.Linear(4, 4), nn.Dropout(0.5))"),
 }
 LEFT = {
+    "DropAutocast": ("nn.Linear(4, 4)", "nn.Dropout(0.5)"),
     "Norm": ("nn.BatchNorm1d(3)", "nn.Identity()"),
     "Shapes": ("nn.Linear(4, 4)", "nn.Linear(4, 1)"),
     "Fails": ("nn.Linear(4, 4)", "nn.Linear(5, 4)"),
