@@ -263,6 +263,14 @@ static bool is_no_sample(TSNode node, void *data) {
     return false;
 }
 
+TSNode gg__named_in_arms(const gg__select *s, TSNode node, gg_str name) {
+    sample_search search = {.tree = s->in->tree, .name = name};
+    bool going = gg__visit(node, is_no_sample, &search);
+    for (TSNode at = node; s->skips && going && !ts_node_is_null(at); at = ts_node_next_named_sibling(at))
+        going = gg__visit(at, is_no_sample, &search);
+    return search.found;
+}
+
 static bool is_wanted(const gg__select *s, gg_str name) {
     return gg__is_returned(name) || gg__is_appended(name) || gg__is_live(s, name);
 }
@@ -285,12 +293,8 @@ static void follow_default(const gg__select *s, gg__binding *b, gg__meta other) 
 }
 
 static bool merge(gg__select *s, gg__arm *arm, gg__test *test, TSNode node, gg__arm *yes, gg__arm *no, gg_str name) {
-    sample_search search = {.tree = s->in->tree, .name = name};
-    bool going = gg__visit(node, is_no_sample, &search);
-    for (TSNode at = node; s->skips && going && !ts_node_is_null(at); at = ts_node_next_named_sibling(at))
-        going = gg__visit(at, is_no_sample, &search);
     gg__binding a, b;
-    TSNode sample = search.found;
+    TSNode sample = gg__named_in_arms(s, node, name);
     if (!value_in(s, yes, arm, name, sample, &a) || !value_in(s, no, arm, name, sample, &b))
         return lose(s, arm, name, "has no known value of its own on both ways");
     if (gg_str_equal(a.text, b.text) && a.form == b.form && (a.form || a.meta.sort != GG__UNKNOWN))

@@ -36,11 +36,6 @@ static bool add_arm(gg__graph_branches *b, TSNode clause, TSNode condition, gg__
     return true;
 }
 
-static bool is_one_line(TSNode node, void *data) {
-    (void)data;
-    return !gg_node_is(node, "string") || ts_node_start_point(node).row == ts_node_end_point(node).row;
-}
-
 /* The statements behind the branch, to the end of their block: they move to the right. */
 static bool add_rest(gg__graph_branches *b) {
     TSNode none = {0}, first = gg__next_statement(b->node), block = gg__parent(b->node);
@@ -50,7 +45,7 @@ static bool add_rest(gg__graph_branches *b) {
     while (gg_node_is(gg__child(block, rest.to - 1), "comment")) rest.to--;
     for (uint32_t i = rest.from; i < rest.to; i++) {
         TSNode statement = gg__child(block, i);
-        if (!gg__visit(statement, is_one_line, NULL))
+        if (!gg__visit(statement, gg__is_no_long_text, NULL))
             return gg__hinder(b->s.in, statement, "has a string of several lines, which cannot be moved");
     }
     return gg__alone_on_line(b->s.in->tree, gg__child(block, rest.to - 1)) && add_arm(b, none, none, rest);
@@ -128,19 +123,6 @@ static bool may_return(gg__graph_branches *b, gg__graph_arm *arm, TSNode value) 
     return true;
 }
 
-typedef struct identifier_search {
-    const gg_tree *tree;
-    gg_str name;
-    TSNode found;
-} identifier_search;
-
-static bool find_identifier(TSNode node, void *data) {
-    identifier_search *i = data;
-    if (!gg_node_is(node, "identifier") || !gg_str_equal(gg__text(i->tree, node), i->name)) return true;
-    i->found = node;
-    return false;
-}
-
 /* Values of both arms, or displays of such. */
 static bool are_alike(gg__graph_branches *b, gg_str name, gg__graph_arm *one, TSNode first, gg__graph_arm *two,
                       TSNode second) {
@@ -159,12 +141,8 @@ static bool are_alike(gg__graph_branches *b, gg_str name, gg__graph_arm *one, TS
 
 /* What the arm leaves in the name; the name, where it leaves what was there; null when that is not plain to see. */
 static TSNode left_value(const gg__graph_branches *b, const gg__graph_arm *arm, gg_str name) {
-    identifier_search search = {.tree = b->s.in->tree, .name = name};
     if (gg__names_have(&arm->bound, name)) return gg__left_in(b->s.in->tree, arm->body, name);
-    TSNode last = gg__last_of_arms(&b->s, b->node);
-    for (TSNode at = b->node; gg__visit(at, find_identifier, &search) && !ts_node_eq(at, last);)
-        at = gg__next_statement(at);
-    return search.found;
+    return gg__named_in_arms(&b->s, b->node, name);
 }
 
 static bool leave_alike(gg__graph_branches *b) {
@@ -200,13 +178,6 @@ static bool may_leave(gg__graph_branches *b, gg__graph_arm *arm, gg_str name) {
 
 /* ---- what they get ------------------------------------------------------------------------------------------------------------- */
 
-static bool is_in_loop(TSNode node) {
-    for (TSNode at = gg__parent(node); !ts_node_is_null(at) && !gg_node_is(at, "function_definition");
-         at = gg__parent(at))
-        if (gg_node_is(at, "for_statement") || gg_node_is(at, "while_statement")) return true;
-    return false;
-}
-
 /* What an arm reads before it binds it, or leaves as it was, all are given. */
 static bool give(gg__graph_branches *b, const gg__graph_arm *arm, gg_str name) {
     const gg_rule_input *in = b->s.in;
@@ -229,7 +200,8 @@ static bool is_no_change(TSNode node, void *data) {
 
 /* The next iteration reads what this one left. */
 static bool is_carried(const gg__graph_branches *b, const gg__graph_arm *arm, gg_str name) {
-    return is_in_loop(b->node) && gg__names_have(&arm->bound, name) && gg__takes(b->s.in->tree, arm->body, name) &&
+    bool looped = gg__runs_from(b->node) < ts_node_start_byte(b->node);
+    return looped && gg__names_have(&arm->bound, name) && gg__takes(b->s.in->tree, arm->body, name) &&
            gg__bound_before(b->s.in->tree, b->node, name);
 }
 

@@ -250,6 +250,8 @@ gg_str gg__where(gg__select *s, gg__test test, gg_str yes, gg_str no);
  * "return".  `test`: of its condition.  `fallback`: the return behind it, or null. */
 /* The last statement that is an arm's: that of the block where `skips`. */
 TSNode gg__last_of_arms(const gg__select *s, TSNode node);
+/* The first identifier of that name in the branch, and in what follows it where `skips`; null when there is none. */
+TSNode gg__named_in_arms(const gg__select *s, TSNode node, gg_str name);
 bool gg__select_if(gg__select *s, gg__arm *arm, TSNode node, const gg__test *test, TSNode fallback);
 bool gg__is_live(const gg__select *s, gg_str name); /* read behind the statement */
 /* Binds the expression's value to a name of the arm; the variable `target` will hold it (empty: it is returned). */

@@ -163,6 +163,11 @@ bool gg__visit(TSNode node, gg__visitor visit, void *data) {
     return going;
 }
 
+bool gg__is_no_long_text(TSNode node, void *data) {
+    (void)data;
+    return !gg_node_is(node, "string") || ts_node_start_point(node).row == ts_node_end_point(node).row;
+}
+
 bool gg__stop(TSNode node, void *data) {
     (void)node, (void)data;
     return false;

@@ -124,9 +124,10 @@ bool gg__needs_parentheses(TSNode node);
 /* Visits every named descendant (and node itself), parents first; stops when visit returns false. */
 typedef bool (*gg__visitor)(TSNode node, void *data);
 bool gg__visit(TSNode node, gg__visitor visit, void *data);
-bool gg__stop(TSNode node, void *data);      /* a visitor for whom one is enough: false */
-TSNode gg__next_statement(TSNode statement); /* behind comments; null at the end of the block */
-TSNode gg__class_around(TSNode node);        /* the innermost class it stands in; null outside of any */
+bool gg__is_no_long_text(TSNode node, void *data); /* a visitor: false at a string of several lines */
+bool gg__stop(TSNode node, void *data);            /* a visitor for whom one is enough: false */
+TSNode gg__next_statement(TSNode statement);       /* behind comments; null at the end of the block */
+TSNode gg__class_around(TSNode node);              /* the innermost class it stands in; null outside of any */
 /* The parameter of that name, whole (`x: int = 3`); null when the function has none. */
 TSNode gg__parameter(const gg_tree *tree, TSNode function, gg_str name);
 

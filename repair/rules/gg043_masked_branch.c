@@ -140,18 +140,13 @@ static bool is_fill(const gg_rule_input *in, TSNode branch, TSNode expression, T
            !gg__alias_shows(in, branch, x, name);
 }
 
-static bool is_one_line(TSNode node, void *data) {
-    (void)data;
-    return !gg_node_is(node, "string") || ts_node_start_point(node).row == ts_node_end_point(node).row;
-}
-
 static bool check(const gg_rule_input *in, gg_rule_match *out) {
     TSNode branch = gg__statement(gg_node_at(in->tree, in->span)), body = gg__field(branch, "consequence");
     TSNode condition = gg__field(branch, "condition");
     out->node = branch;
     if (!gg_str_is(in->site->id, "GB0170") || !gg_node_is(branch, "if_statement") ||
         !ts_node_is_null(gg__field(branch, "alternative")) || in->span.end > ts_node_end_byte(condition) ||
-        !gg__starts_line(in->tree, ts_node_start_byte(branch)) || !gg__visit(body, is_one_line, NULL))
+        !gg__starts_line(in->tree, ts_node_start_byte(branch)) || !gg__visit(body, gg__is_no_long_text, NULL))
         return false;
     TSNode mask = mask_of(in, condition), first = gg__child(body, 0);
     if (ts_node_is_null(mask) ||

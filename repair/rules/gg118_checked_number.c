@@ -41,11 +41,6 @@ static bool is_read_in_check(TSNode node, void *data) {
            ts_node_end_byte(node) <= ts_node_start_byte(c->check);
 }
 
-static bool is_one_line(TSNode node, void *data) {
-    (void)data;
-    return !gg_node_is(node, "string") || ts_node_start_point(node).row == ts_node_end_point(node).row;
-}
-
 static bool put(TSNode node, void *data) {
     const reading *r = data;
     size_t at = number_of(r->tree, r->c, node);
@@ -63,7 +58,7 @@ static bool add_number(const gg_tree *tree, checked *c, TSNode name, TSNode call
 /* `v = t.item()`; `lo, hi = t.min().item(), t.max().item()` */
 static bool add_numbers(const gg_rule_input *in, checked *c, TSNode statement) {
     TSNode assignment = gg__assignment(statement), several = gg__several_assigned(statement);
-    if (!gg__alone_on_line(in->tree, statement) || !gg__visit(statement, is_one_line, NULL)) return false;
+    if (!gg__alone_on_line(in->tree, statement) || !gg__visit(statement, gg__is_no_long_text, NULL)) return false;
     if (!ts_node_is_null(assignment))
         return ts_node_is_null(gg__field(assignment, "type")) &&
                add_number(in->tree, c, gg__field(assignment, "left"), gg__field(assignment, "right"));
@@ -85,7 +80,7 @@ static bool find(const gg_rule_input *in, checked *c) {
     reading r = {in->tree, c, NULL};
     return c->count > 0 && !ts_node_is_null(c->raise) && gg_node_is(function, "function_definition") &&
            gg__alone_on_line(in->tree, c->check) && gg__visit(function, is_read_in_check, &r) &&
-           gg__visit(c->check, is_one_line, NULL) && gg__can_name(in->tree, c->check, "torch");
+           gg__visit(c->check, gg__is_no_long_text, NULL) && gg__can_name(in->tree, c->check, "torch");
 }
 
 /* What must hold, as a tensor: the condition with the calls in place of the names. */

@@ -445,7 +445,7 @@ def eager(
     if not paused:
         yield streams.Pause
         forks.fill_memory(fill)
-    other = _in_the_other_mode(entry)
+    other = _in_mode(entry, IN_THE_OTHER_MODE, True)
     if other is not None:
         yield other
         yield gradients(entry, GIVEN, flip=True)
@@ -454,10 +454,6 @@ def eager(
         yield gradients(entry, GIVEN, calls=2)
         yield gradients(entry, GIVEN, flip=True, calls=2)
     yield from _varied(entry, True)
-
-
-def _in_the_other_mode(entry: Entry) -> Run | None:
-    return _in_mode(entry, IN_THE_OTHER_MODE, True)
 
 
 def _in_mode(entry: Entry, words: str, flip: bool, compiled: Compiled | None = None, grad: bool = False) -> Run | None:
@@ -551,7 +547,7 @@ def again(entry: Entry, plans: tuple[Plan, ...] | None = None, more: tuple[Plan,
     if plans is not None:
         if not silent:
             yield from runs
-            other = _in_the_other_mode(entry)
+            other = _in_mode(entry, IN_THE_OTHER_MODE, True)
             if other is not None:
                 yield other
         return
