@@ -77,7 +77,7 @@ async function glue(editor) {
   seen.actions = await editor.bulb(CONDITION);
   await editor.picture("4-bulb");
   writeFileSync(HOLD, "");
-  await editor.choose("Glue this graph");
+  await editor.choose(CONDITION, "Glue this graph");
   await editor.untilStatus(/proving/);
   await editor.until("the progress", () => editor.page.locator(".statusbar").getByText("verifying the edit").first().isVisible());
   seen.glued_unproved = await isGlued();
@@ -173,7 +173,7 @@ async function look(editor) {
 async function preview(editor) {
   await editor.tick("graphglue.preview");
   await editor.bulb(CONDITION);
-  await editor.choose("Glue this graph");
+  await editor.choose(CONDITION, "Glue this graph");
   const tab = editor.page.locator(".tab.active").filter({ hasText: "apply it?" });
   await tab.waitFor();
   seen.preview = await editor.until("the comparison", async () => {
@@ -198,12 +198,12 @@ async function model(editor) {
   await editor.openFile("ranking.py");
   await editor.untilStatus(/^1 break$/);
   seen.model_actions = await editor.bulb(LISTED);
-  await editor.choose("Glue this graph with");
+  await editor.choose(LISTED, "Glue this graph with");
   seen.consent = await editor.answer(/wants to access the language models/, "Cancel");
   seen.refused = await editor.notification(/no answer/);
   seen.asked_unallowed = existsSync(path.join(TRACES, "asked.json"));
   await editor.bulb(LISTED);
-  await editor.choose("Glue this graph with");
+  await editor.choose(LISTED, "Glue this graph with");
   await editor.answer(/wants to access the language models/, "Allow");
   const tab = editor.page.locator(".tab.active").filter({ hasText: "apply it?" });
   await tab.waitFor();

@@ -235,8 +235,19 @@ export class Editor {
     return rows.allInnerTexts();
   }
 
-  choose(entry) {
-    return this.page.locator(".action-widget .monaco-list-row.action").filter({ hasText: entry }).first().click();
+  /** Picks an entry at the light bulb of what is underlined.  What comes from the server meanwhile may close the menu under the mouse: then once more. */
+  choose(text, entry) {
+    const row = this.page.locator(".action-widget .monaco-list-row.action").filter({ hasText: entry }).first();
+    return this.until(`${entry} picked`, async () => {
+      if (!(await row.isVisible())) await this.bulb(text);
+      await this.page.evaluate(() => {
+        window.picked = false;
+        const note = ({ target }) => (window.picked = Boolean(target.closest(".action-widget")));
+        addEventListener("mousedown", note, { capture: true, once: true });
+      });
+      await row.click({ timeout: ATTEMPT_MS }).catch(() => undefined); // it went away
+      return this.page.evaluate(() => window.picked);
+    });
   }
 
   /** What a dialog asks, answered with one of its buttons. */
