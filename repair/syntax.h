@@ -63,6 +63,8 @@ void gg__add_import(const gg_tree *tree, gg_str statement, gg_arena *arena, gg_e
 gg_str gg__require_module(const gg_tree *tree, TSNode at, const char *module, gg_arena *arena, gg_edits *edits);
 /* In front of the module's statement around the node, and of the comments that belong to it. */
 uint32_t gg__front_of_definition(TSNode node);
+/* The noun, numbered where need be, that the file has nowhere, not even in a text; empty: none is free. */
+gg_str gg__free_name(const gg_tree *tree, const char *noun, gg_arena *arena);
 
 /* ---- Dynamo's settings (settings.c) ----------------------------------------------------------------------------------- */
 bool gg__has_id(const gg_rule_input *in, const char *const *ids, size_t count); /* is the site's one of them? */

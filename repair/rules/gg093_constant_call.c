@@ -61,21 +61,6 @@ static bool is_word(char c) {
     return isalnum((unsigned char)c) || c == '_' || (unsigned char)c >= 0x80;
 }
 
-/* A name that the file has nowhere, not even in a text. */
-static gg_str free_name(const gg_tree *tree, const char *noun, gg_arena *arena) {
-    gg_str all = gg_text_bytes(gg_tree_text(tree));
-    for (int i = 1; i < 100; i++) {
-        gg_str name = i == 1 ? gg_arena_printf(arena, "%s", noun) : gg_arena_printf(arena, "%s_%d", noun, i);
-        bool taken = false;
-        for (size_t at = gg_str_find(all, name, 0); at != SIZE_MAX && !taken; at = gg_str_find(all, name, at + 1)) {
-            size_t end = at + name.len;
-            taken = (at == 0 || !is_word(all.ptr[at - 1])) && (end == all.len || !is_word(all.ptr[end]));
-        }
-        if (!taken) return name;
-    }
-    return GG_STR_NULL;
-}
-
 static bool is_definition(TSNode node) {
     return gg_node_is(node, "function_definition") || gg_node_is(node, "class_definition") ||
            gg_node_is(node, "decorated_definition");
@@ -125,7 +110,7 @@ static bool check(const gg_rule_input *in, gg_rule_match *out) {
 static int edit(const gg_rule_input *in, const gg_rule_match *match, gg_arena *arena, gg_edits *out, gg_error *err) {
     TSNode own = {0};
     const char *noun = gg__constant_call(in->tree, match->node, &own);
-    gg_str name = noun ? free_name(in->tree, noun, arena) : GG_STR_NULL, newline = gg__newline(in->tree);
+    gg_str name = noun ? gg__free_name(in->tree, noun, arena) : GG_STR_NULL, newline = gg__newline(in->tree);
     if (name.len == 0) return gg_fail(err, GG_ENOMATCH, "no name is free");
     uint32_t at = gg__front_of_definition(match->node);
     gg_edits_add(out, (gg_span){at, at},
