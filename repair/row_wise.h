@@ -1,0 +1,15 @@
+/* Modules that treat each row alike: what they make of one does not depend on the others.  Private to repair/.  Any thread. */
+#ifndef GG_REPAIR_ROW_WISE_H
+#define GG_REPAIR_ROW_WISE_H
+
+#include "repair/syntax.h"
+
+/* Is what the function of a call calls, `expert`, `self.experts[i]`, `self.proj`, a module that the class around makes of torch's Linear, LayerNorm and
+ * activations, or of classes of the file whose forward() is made of such?  It goes along the last dimension alone, draws nothing and keeps nothing. */
+bool gg__is_row_wise(const gg_tree *tree, TSNode function);
+/* `F.gelu`, `torch.tanh`: an activation, of one tensor. */
+bool gg__is_activation(const gg_tree *tree, TSNode function);
+/* … and as a method's name. */
+bool gg__is_activation_method(gg_str name);
+
+#endif
