@@ -85,7 +85,7 @@ static bool read_method(gg__routing *r, TSNode call, gg__rows *out) {
            argument = gg__child(arguments, 0);
     gg_str name = gg__text(tree, gg__field(function, "attribute"));
     uint32_t count = gg__child_count(arguments);
-    gg__rows of;
+    gg__rows of = {0};
     if (read_reshaped(r, call, out)) return true;
     if (!gg_node_is(function, "attribute") || !gg__routed_rows(r, gg__field(function, "object"), &of)) return false;
     bool adds = gg_str_is(name, "unsqueeze") && count == 1;
@@ -107,7 +107,7 @@ static bool read_method(gg__routing *r, TSNode call, gg__rows *out) {
 static bool read_call(gg__routing *r, TSNode call, gg__rows *out) {
     const gg_tree *tree = r->in->tree;
     TSNode function = gg__field(call, "function"), arguments = gg__field(call, "arguments");
-    gg__rows of;
+    gg__rows of = {0};
     if (gg__child_count(arguments) != 1 || !gg__routed_rows(r, gg__child(arguments, 0), &of))
         return read_method(r, call, out);
     bool activates = gg__is_activation(tree, function);
