@@ -302,3 +302,11 @@ bool gg__needs_parentheses(TSNode node) {
         if (gg_node_is(node, loose[i])) return true;
     return false;
 }
+
+uint32_t gg__line_end(const gg_tree *tree, uint32_t offset) {
+    gg_str text = gg_text_bytes(gg_tree_text(tree));
+    uint32_t end = offset;
+    while (end < text.len && text.ptr[end] != '\n' && text.ptr[end] != '\r') end++;
+    gg_str behind = gg_str_trim(gg_str_slice(text, offset, end));
+    return gg_str_starts_with(behind, GG_STR("#")) ? end : offset;
+}

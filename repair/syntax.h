@@ -26,6 +26,7 @@ TSNode gg__only_statement(TSNode block);                                  /* nul
 /* White space in front of the line's first character, and whether `offset` is that character. */
 gg_str gg__indent(const gg_tree *tree, uint32_t offset);
 bool gg__starts_line(const gg_tree *tree, uint32_t offset);
+uint32_t gg__line_end(const gg_tree *tree, uint32_t offset); /* behind a comment on the same line */
 /* One more level as the file writes it: the indentation of the first block, else four spaces. */
 gg_str gg__indent_unit(const gg_tree *tree);
 gg_str gg__newline(const gg_tree *tree); /* "\n" or "\r\n", as the file has it */

@@ -188,15 +188,6 @@ static gg_str foot_of(const writing *w, size_t number) {
     return rest ? out : gg_arena_printf(w->arena, "%.*s%.*s", GG_STR_ARG(out), GG_STR_ARG(nl));
 }
 
-/* Behind a comment on the same line. */
-static uint32_t line_end(const gg_tree *tree, uint32_t offset) {
-    gg_str text = gg_text_bytes(gg_tree_text(tree));
-    uint32_t end = offset;
-    while (end < text.len && text.ptr[end] != '\n' && text.ptr[end] != '\r') end++;
-    gg_str behind = gg_str_trim(gg_str_slice(text, offset, end));
-    return gg_str_starts_with(behind, GG_STR("#")) ? end : offset;
-}
-
 static void write_arm(const writing *w, size_t number) {
     gg__graph_arm *arm = &w->b->arms[number];
     if (is_missing(arm)) return; /* the arm in front of it writes it */
@@ -211,7 +202,7 @@ static void write_arm(const writing *w, size_t number) {
         copy_returned(w, arm, arm->value);
     else if (!ts_node_is_null(arm->end))
         gg_edits_add(w->out, gg_node_span(arm->end), give_back(w, arm));
-    end = line_end(w->b->s.in->tree, end);
+    end = gg__line_end(w->b->s.in->tree, end);
     gg_edits_add(w->out, (gg_span){end, end}, foot_of(w, number));
 }
 
