@@ -1,7 +1,4 @@
-/* Code whose values depend on constants alone.  See pure_parts.h.  Any thread.
- *
- * DESIGN  What is taken from outside need not be proved to be a constant: the compiler's own rule for such functions (assume_constant_result) takes
- * nothing else, and guards what it takes.  What must be proved is that the code gives the same value each time, and does nothing besides. */
+/* Code whose values depend on constants alone.  See pure_parts.h.  Any thread. */
 #include "repair/pure_parts.h"
 
 /* ---- functions that give the same for the same --------------------------------------------------------------------------------- */
@@ -14,18 +11,10 @@ static const char *const counting[] = {
     "bisect.bisect",     "bisect.bisect_left", "bisect.bisect_right", "zlib.crc32",          "zlib.adler32",
     "binascii.crc32",    "binascii.hexlify",   "base64.b64encode",    "struct.calcsize",     "statistics.mean",
     "statistics.median", "statistics.stdev",   "statistics.pstdev",   "statistics.variance", "json.dumps"};
-static const char *const making[] = {"torch.arange",
-                                     "torch.linspace",
-                                     "torch.logspace",
-                                     "torch.zeros",
-                                     "torch.ones",
-                                     "torch.full",
-                                     "torch.eye",
-                                     "torch.empty",
-                                     "torch.tensor",
+static const char *const factories[] = {"torch.arange", "torch.linspace", "torch.logspace", "torch.zeros", "torch.ones",
+                                        "torch.full",   "torch.eye",      "torch.empty",    "torch.tensor"};
+static const char *const making[] = {"torch.from_numpy",
                                      "torch.sqrt",
-                                     "torch.from_numpy",
-                                     "torch.as_tensor",
                                      "torch.exp",
                                      "torch.log",
                                      "torch.sin",
@@ -86,10 +75,17 @@ static bool is_of_math(const gg_tree *tree, TSNode function) {
 /* ---- what comes from outside ----------------------------------------------------------------------------------------------------- */
 
 static bool is_known_iteration(TSNode node, void *data) {
-    static const char *const going[] = {"enumerate", "zip", "reversed", "sorted", "list", "tuple", "self"};
-    const gg_tree *tree = data;
-    return !gg_node_is(node, "identifier") || gg__is_member_name(node) ||
-           gg__is_one_of(gg__text(tree, node), going, GG_COUNT(going));
+    static const char *const going[] = {"enumerate", "zip", "range", "reversed", "sorted", "list", "tuple", "len"};
+    const gg_rule_input *in = data;
+    if (gg_node_is(node, "attribute")) {
+        gg__known known = gg__known_attribute(in, node);
+        return known == GG__ONE || known == GG__SEVERAL;
+    }
+    if (!gg_node_is(node, "identifier") || gg__is_member_name(node) || gg_node_is(gg__parent(node), "attribute"))
+        return true;
+    for (size_t i = 0; i < GG_COUNT(going); i++)
+        if (gg__names_builtin(in->tree, node, going[i])) return true;
+    return false;
 }
 
 /* A name that a loop through attributes of `self`, or through what is written there, binds. */
@@ -99,7 +95,7 @@ static bool is_of_such_a_loop(const gg__pure_parts *p, TSNode name) {
            gg_node_is(binding, "tuple_pattern"))
         binding = gg__parent(binding);
     if (!gg_node_is(binding, "for_statement") && !gg_node_is(binding, "for_in_clause")) return false;
-    return gg__visit(gg__field(binding, "right"), is_known_iteration, (void *)p->in->tree);
+    return gg__visit(gg__field(binding, "right"), is_known_iteration, (void *)p->in);
 }
 
 static bool is_tensors_place(gg_str attribute) {
@@ -112,22 +108,31 @@ static bool is_chain_of(const gg_tree *tree, TSNode node, gg_str *root) {
     return gg_node_is(node, "identifier");
 }
 
-static gg__purity from_outside(gg__pure_parts *p, TSNode node) {
-    const gg_fact *fact = gg__fact_of(p->in, gg__text(p->in->tree, node));
-    if (fact && gg__infer(p->in, node).sort == GG__TENSOR) return GG__IMPURE;
+static gg__purity from_outside(gg__pure_parts *p, TSNode node, const char *as) {
     if (p->given_count == GG__MAX_PARTS) {
         p->full = true;
         return GG__IMPURE;
     }
-    p->given[p->given_count++] = node;
+    p->given[p->given_count++] = (gg__given){node, as};
     return GG__GIVEN;
+}
+
+static gg__purity of_self(gg__pure_parts *p, TSNode attribute) {
+    const gg_fact *fact = gg__fact_of(p->in, gg__text(p->in->tree, attribute));
+    gg__known known = gg__known_attribute(p->in, attribute);
+    if (known == GG__ONE) return from_outside(p, attribute, NULL);
+    if (known == GG__SEVERAL) return from_outside(p, attribute, NULL) == GG__GIVEN ? GG__LISTED : GG__IMPURE;
+    bool whole = fact && fact->kind == GG_VALUE_INT, real = fact && fact->kind == GG_VALUE_FLOAT;
+    if (known != GG__SOMETHING || (!whole && !real)) return GG__IMPURE;
+    return from_outside(p, attribute, whole ? "int" : "float");
 }
 
 static gg__purity of_name(gg__pure_parts *p, TSNode node) {
     gg_str name = gg__text(p->in->tree, node);
     const gg__pure_name *bound = gg__pure_bound(p, name);
     if (bound) return bound->purity;
-    return gg__is_local(p->in->tree, node, name) && is_of_such_a_loop(p, node) ? from_outside(p, node) : GG__IMPURE;
+    return gg__is_local(p->in->tree, node, name) && is_of_such_a_loop(p, node) ? from_outside(p, node, NULL)
+                                                                               : GG__IMPURE;
 }
 
 static gg__purity of_attribute(gg__pure_parts *p, TSNode node) {
@@ -139,8 +144,10 @@ static gg__purity of_attribute(gg__pure_parts *p, TSNode node) {
     if (plain && gg__pure_bound(p, root) == NULL) {
         TSNode parameters = gg__field(p->function, "parameters");
         bool own = gg_str_is(root, "self") && gg_str_is(gg__text(tree, gg__child(parameters, 0)), "self");
-        if (own || (gg__is_local(tree, node, root) && is_tensors_place(name) && gg_node_is(object, "identifier")))
-            return from_outside(p, node);
+        if (own) return of_self(p, node);
+        if (gg__is_local(tree, node, root))
+            return is_tensors_place(name) && gg_node_is(object, "identifier") ? from_outside(p, node, NULL)
+                                                                              : GG__IMPURE;
         bool constant = gg__refers_to(tree, object, "torch") || gg__refers_to(tree, object, "math") ||
                         gg__refers_to(tree, object, "numpy");
         return constant ? GG__NUMBER : GG__IMPURE; /* torch.float64, math.pi */
@@ -166,7 +173,7 @@ static gg__purity of_arguments(gg__pure_parts *p, TSNode call, bool *out_machine
         bool generator = named && gg_str_is(gg__text(p->in->tree, gg__field(argument, "name")), "generator");
         if ((one == GG__MACHINE) != generator) return GG__IMPURE;
         *out_machine = *out_machine || generator;
-        if (one == GG__MADE) all = GG__MADE;
+        if (one == GG__MADE || one == GG__LISTED) all = one;
     }
     return all;
 }
@@ -176,28 +183,20 @@ static bool has_a_seed(TSNode call) {
     return !ts_node_is_null(first) && !gg_node_is(first, "none");
 }
 
-typedef struct seed_search {
-    const gg_tree *tree;
-    gg_str path; /* self.seed */
-} seed_search;
-
-/* `self.seed = None`, `self.seed = seed` of a parameter `seed=None` */
-static bool gives_a_seed(TSNode node, void *data) {
-    const seed_search *s = data;
-    TSNode right = gg__field(node, "right");
-    if (!gg_node_is(node, "assignment") || !gg_str_equal(gg__text(s->tree, gg__field(node, "left")), s->path))
-        return true;
-    if (gg_node_is(right, "none")) return false;
-    TSNode parameter = gg__parameter(s->tree, gg__function(node), gg__text(s->tree, right));
-    return !gg_node_is(gg__field(parameter, "value"), "none");
+/* NumPy and random take another seed each time where there is none. */
+static bool has_its_own_seed(const gg__pure_parts *p, TSNode call) {
+    TSNode first = gg__child(gg__field(call, "arguments"), 0);
+    bool known =
+        gg_node_is(first, "attribute") ? gg__known_attribute(p->in, first) == GG__ONE : gg_node_is(first, "integer");
+    return known || (gg_node_is(first, "identifier") && gg__pure_bound(p, gg__text(p->in->tree, first)) == NULL);
 }
 
-/* Without a seed NumPy and random take another one each time. */
-static bool may_have_no_seed(const gg__pure_parts *p, TSNode call) {
-    TSNode first = gg__child(gg__field(call, "arguments"), 0);
-    seed_search s = {p->in->tree, gg__text(p->in->tree, first)};
-    if (gg_node_is(first, "keyword_argument") || !has_a_seed(call)) return true;
-    return gg_node_is(first, "attribute") && !gg__visit(gg__class_around(call), gives_a_seed, &s);
+/* Is it said on which device it is made, which may be any by default? */
+static bool says_device(const gg_tree *tree, TSNode call) {
+    TSNode arguments = gg__field(call, "arguments");
+    for (uint32_t i = 0; i < gg__child_count(arguments); i++)
+        if (gg_str_is(gg__text(tree, gg__field(gg__child(arguments, i), "name")), "device")) return true;
+    return false;
 }
 
 static gg__purity of_function(gg__pure_parts *p, TSNode call, TSNode function, gg__purity given, bool machine) {
@@ -206,12 +205,15 @@ static gg__purity of_function(gg__pure_parts *p, TSNode call, TSNode function, g
     static const char *const listed[] = {"sorted", "tuple", "list", "range", "divmod"};
     const gg_tree *tree = p->in->tree;
     gg_str name = gg__text(tree, function);
-    if (IS_OF(tree, function, drawing)) return machine || p->seeded ? GG__MADE : GG__IMPURE;
+    if (IS_OF(tree, function, drawing)) /* a generator of the CPU's takes no other device */
+        return machine || (p->seeded && says_device(tree, call)) ? GG__MADE : GG__IMPURE;
     if (machine) return GG__IMPURE;
     if (gg__refers_to(tree, function, "torch.Generator")) return GG__MACHINE;
-    if (IS_OF(tree, function, machines)) return may_have_no_seed(p, call) ? GG__IMPURE : GG__MACHINE;
+    if (IS_OF(tree, function, machines)) return has_its_own_seed(p, call) ? GG__MACHINE : GG__IMPURE;
     if (IS_OF(tree, function, digests)) return GG__MACHINE;
     if (IS_OF(tree, function, counting) || is_of_math(tree, function)) return GG__NUMBER;
+    if (IS_OF(tree, function, factories)) return says_device(tree, call) ? GG__MADE : GG__IMPURE;
+    if (gg__refers_to(tree, function, "numpy.meshgrid")) return GG__LISTED;
     if (IS_OF(tree, function, making) || is_of_numpy(tree, function)) return GG__MADE;
     if (!gg_node_is(function, "identifier")) return GG__IMPURE;
     for (size_t i = 0; i < GG_COUNT(plain); i++)
@@ -219,7 +221,7 @@ static gg__purity of_function(gg__pure_parts *p, TSNode call, TSNode function, g
     for (size_t i = 0; i < GG_COUNT(kept); i++)
         if (gg_str_is(name, kept[i]) && gg__names_builtin(tree, function, kept[i])) return given;
     for (size_t i = 0; i < GG_COUNT(listed); i++)
-        if (gg_str_is(name, listed[i]) && gg__names_builtin(tree, function, listed[i])) return GG__MADE;
+        if (gg_str_is(name, listed[i]) && gg__names_builtin(tree, function, listed[i])) return GG__LISTED;
     return GG__IMPURE;
 }
 
@@ -234,11 +236,11 @@ static gg__purity of_machines_method(gg_str name) {
 static gg__purity of_method(gg__pure_parts *p, TSNode call, TSNode function, bool machine) {
     static const char *const texts[] = {"encode", "decode", "lower", "upper",     "strip",
                                         "join",   "format", "item",  "bit_length"};
-    static const char *const tensors[] = {
-        "view", "reshape", "t",    "transpose", "permute", "unsqueeze", "squeeze", "to",        "float",
-        "long", "double",  "int",  "sign",      "abs",     "sqrt",      "exp",     "cumsum",    "sum",
-        "mean", "argsort", "flip", "repeat",    "clone",   "astype",    "copy",    "tolist",    "numpy",
-        "min",  "max",     "std",  "norm",      "round",   "floor",     "clamp",   "contiguous"};
+    static const char *const tensors[] = {"view",   "reshape", "t",      "transpose", "permute", "unsqueeze", "squeeze",
+                                          "to",     "float",   "long",   "double",    "int",     "sign",      "abs",
+                                          "sqrt",   "exp",     "cumsum", "sum",       "mean",    "argsort",   "flip",
+                                          "repeat", "clone",   "astype", "copy",      "numpy",   "min",       "max",
+                                          "std",    "norm",    "round",  "floor",     "clamp",   "contiguous"};
     static const char *const filling[] = {"normal_", "uniform_", "random_", "bernoulli_", "exponential_"};
     TSNode object = gg__field(function, "object");
     gg_str name = gg__text(p->in->tree, gg__field(function, "attribute"));
@@ -248,6 +250,7 @@ static gg__purity of_method(gg__pure_parts *p, TSNode call, TSNode function, boo
     if (machine || of == GG__IMPURE) return GG__IMPURE;
     if (of == GG__MACHINE) /* Generator().manual_seed(3) is the generator */
         return gg_str_is(name, "manual_seed") && has_a_seed(call) ? GG__MACHINE : of_machines_method(name);
+    if (gg_str_is(name, "tolist")) return of == GG__MADE ? GG__LISTED : GG__IMPURE;
     if (gg__is_one_of(name, texts, GG_COUNT(texts))) return GG__NUMBER;
     return of == GG__MADE && gg__is_one_of(name, tensors, GG_COUNT(tensors)) ? GG__MADE : GG__IMPURE;
 }
@@ -271,9 +274,22 @@ static gg__purity of_operands(gg__pure_parts *p, TSNode node) {
     for (uint32_t i = 0; i < gg__child_count(node); i++) {
         gg__purity one = gg__pure_value(p, gg__child(node, i));
         if (one == GG__IMPURE || one == GG__MACHINE) return GG__IMPURE;
-        if (one > all) all = one;
+        if (one == GG__LISTED || all == GG__LISTED)
+            all = GG__LISTED; /* `l + []` has the elements of l */
+        else if (one > all)
+            all = one;
     }
     return all;
+}
+
+/* Of a list it may be anything. */
+static gg__purity of_subscript(gg__pure_parts *p, TSNode node) {
+    gg__purity of = gg__pure_value(p, gg__field(node, "value"));
+    for (uint32_t i = 1; i < gg__child_count(node); i++) {
+        gg__purity index = gg__pure_value(p, gg__child(node, i));
+        if (index == GG__IMPURE || index == GG__MACHINE) return GG__IMPURE;
+    }
+    return of == GG__IMPURE || of == GG__MACHINE ? GG__IMPURE : of == GG__MADE ? GG__MADE : GG__LISTED;
 }
 
 static bool has_no_interpolation(TSNode node, void *data) {
@@ -283,9 +299,9 @@ static bool has_no_interpolation(TSNode node, void *data) {
 
 gg__purity gg__pure_value(gg__pure_parts *p, TSNode node) {
     static const char *const literals[] = {"integer", "float", "true", "false", "none"};
-    static const char *const operations[] = {"binary_operator", "unary_operator",      "boolean_operator",
-                                             "not_operator",    "comparison_operator", "conditional_expression"};
-    static const char *const displays[] = {"list", "tuple", "subscript", "slice"};
+    static const char *const operations[] = {"binary_operator", "unary_operator", "not_operator",
+                                             "comparison_operator"};
+    static const char *const displays[] = {"list", "tuple", "slice"};
     if (ts_node_is_null(node)) return GG__IMPURE;
     for (size_t i = 0; i < GG_COUNT(literals); i++)
         if (gg_node_is(node, literals[i])) return GG__NUMBER;
@@ -295,7 +311,8 @@ gg__purity gg__pure_value(gg__pure_parts *p, TSNode node) {
         if (gg_node_is(node, operations[i])) return of_operands(p, node);
     for (size_t i = 0; i < GG_COUNT(displays); i++)
         if (gg_node_is(node, displays[i]))
-            return of_operands(p, node) == GG__IMPURE && gg__child_count(node) ? GG__IMPURE : GG__MADE;
+            return of_operands(p, node) == GG__IMPURE && gg__child_count(node) ? GG__IMPURE : GG__LISTED;
+    if (gg_node_is(node, "subscript")) return of_subscript(p, node);
     if (gg_node_is(node, "identifier")) return of_name(p, node);
     if (gg_node_is(node, "attribute")) return of_attribute(p, node);
     return gg_node_is(node, "call") ? of_call(p, node) : GG__IMPURE;
@@ -333,7 +350,7 @@ bool gg__pure_statement(gg__pure_parts *p, TSNode statement) {
     TSNode left = gg__field(inner, "left");
     gg__purity made = gg__pure_value(p, gg__field(inner, "right"));
     if (made == GG__IMPURE) return false;
-    if (gg_node_is(left, "identifier")) return bind(p, left, made == GG__GIVEN ? GG__MADE : made);
+    if (gg_node_is(left, "identifier")) return bind(p, left, made == GG__GIVEN ? GG__NUMBER : made);
     if (!gg_node_is(left, "pattern_list") || made == GG__MACHINE) return false;
     for (uint32_t i = 0; i < gg__child_count(left); i++)
         if (!bind(p, gg__child(left, i), GG__MADE)) return false;
@@ -343,10 +360,10 @@ bool gg__pure_statement(gg__pure_parts *p, TSNode statement) {
 bool gg__pure_fork(gg__pure_parts *p, TSNode with) {
     TSNode clause = gg__child(with, 0), item = gg__child(clause, 0), call = gg__field(item, "value"),
            body = gg__field(with, "body");
-    bool machine = false, seeded = false;
+    bool seeded = false;
     if (!gg_node_is(with, "with_statement") || gg__child_count(clause) != 1 || !gg_node_is(call, "call")) return false;
     if (!gg__refers_to(p->in->tree, gg__field(call, "function"), "torch.random.fork_rng")) return false;
-    if (of_arguments(p, call, &machine) == GG__IMPURE || machine) return false;
+    if (gg__child_count(gg__field(call, "arguments")) > 0) return false; /* `devices=[]` leaves the seed of others */
     for (uint32_t i = 0; i < gg__child_count(body); i++) {
         TSNode statement = gg__child(body, i);
         if (gg_node_is(gg__child(statement, 0), "call") && seeds(p, gg__child(statement, 0)))

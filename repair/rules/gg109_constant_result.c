@@ -4,12 +4,14 @@
  * Safety: exact.  Page: docs/rules/GG109.md */
 #include "repair/alias.h"
 #include "repair/hindrance.h"
+#include "repair/outline.h"
 #include "repair/pure_parts.h"
 
 typedef struct constant_part {
     const gg_rule_input *in;
     gg__pure_parts pure;
-    TSNode expression;  /* null: statements */
+    TSNode expression; /* null: statements */
+    bool packed; /* the value is a tensor: in a tuple, since Dynamo takes two tensors of one function for the same */
     TSNode first, last; /* … of one block */
     gg_str results[GG__MAX_PARTS];
     size_t result_count;
@@ -64,6 +66,7 @@ static bool is_only_read(TSNode node, void *data) {
     if (bound->purity == GG__MACHINE) return gg__hinder(in, node, "draws more, elsewhere");
     if (gg__is_binding(node))
         return gg_node_is(gg__parent(node), "assignment") || gg__hinder(in, node, "is bound anew");
+    if (bound->purity == GG__LISTED) return gg__hinder(in, node, "is a list or tuple, whose elements may be changed");
     return bound->purity == GG__NUMBER || is_read(in, node) ||
            gg__hinder(in, node, "may be changed or handed on: it would be the constant of all calls");
 }
@@ -79,6 +82,7 @@ static bool find_results(constant_part *c) {
         if (!gg__visit(body, is_only_read, &r)) return false;
         if (r.read) c->results[c->result_count++] = r.name;
     }
+    c->packed = c->result_count == 1 && gg__pure_bound(&c->pure, c->results[0])->purity != GG__NUMBER;
     return c->result_count > 0;
 }
 
@@ -147,7 +151,9 @@ static bool find_expression(constant_part *c, TSNode statement) {
     if (ts_node_is_null(c->expression)) return false;
     c->expression = gg__strip_parentheses(c->expression);
     if (purity == GG__NUMBER) return true;
+    c->packed = true;
     TSNode assignment = gg__parent(c->expression), name = gg__field(assignment, "left");
+    if (gg_node_is(gg__parent(assignment), "assignment")) return false; /* `a = b = …` */
     if (!gg_node_is(assignment, "assignment") || !gg_node_is(name, "identifier"))
         return is_read(c->in, c->expression) ||
                gg__hinder(c->in, c->expression, "may be changed or handed on: it would be the constant of all calls");
@@ -189,7 +195,10 @@ static bool find(const gg_rule_input *in, constant_part *c) {
 static bool check(const gg_rule_input *in, gg_rule_match *out) {
     constant_part c;
     if (!find(in, &c)) return false;
+    if (gg__may_be_caught(in->tree, gg__statement(gg_node_at(in->tree, in->span))))
+        return gg__hinder(in, gg_node_at(in->tree, in->span), "is where an error of it would be caught");
     out->node = ts_node_is_null(c.expression) ? c.first : c.expression;
+    if (!gg__may_define(in->tree, out->node)) return false;
     if (torch_in_front(in->tree, out->node).len == 0)
         return gg__hinder(in, out->node, "stands in a definition before which torch is not imported");
     TSNode last = ts_node_is_null(c.expression) ? c.last : c.expression;
@@ -202,8 +211,9 @@ static bool check(const gg_rule_input *in, gg_rule_match *out) {
 /* ---- writing -------------------------------------------------------------------------------------------------------------------- */
 
 typedef struct given_name {
-    gg_str text; /* `self.seed` */
-    gg_str name; /* `seed` */
+    gg_str text;    /* `self.seed` */
+    gg_str name;    /* `seed` */
+    const char *as; /* "int" */
 } given_name;
 
 typedef struct writing {
@@ -214,7 +224,7 @@ typedef struct writing {
 } writing;
 
 static int by_place(const void *a, const void *b) {
-    uint32_t x = ts_node_start_byte(*(const TSNode *)a), y = ts_node_start_byte(*(const TSNode *)b);
+    uint32_t x = ts_node_start_byte(((const gg__given *)a)->node), y = ts_node_start_byte(((const gg__given *)b)->node);
     return (x > y) - (x < y);
 }
 
@@ -234,28 +244,29 @@ static bool is_taken(const writing *w, gg_str name, TSNode from, TSNode to) {
     }
 }
 
-static void name_given(writing *w, const TSNode *given, size_t count, TSNode from, TSNode to) {
+static void name_given(writing *w, const gg__given *given, size_t count, TSNode from, TSNode to) {
     const gg_tree *tree = w->c->in->tree;
     for (size_t i = 0; i < count; i++) {
-        gg_str text = gg__text(tree, given[i]);
-        gg_str name = gg_node_is(given[i], "attribute") ? gg__text(tree, gg__field(given[i], "attribute")) : text;
+        gg_str text = gg__text(tree, given[i].node);
+        gg_str name =
+            gg_node_is(given[i].node, "attribute") ? gg__text(tree, gg__field(given[i].node, "attribute")) : text;
         if (name_of(w, text).len) continue;
         while (!gg_str_equal(name, text) && is_taken(w, name, from, to))
             name = gg_arena_printf(w->arena, "%.*s_", GG_STR_ARG(name));
-        w->given[w->count++] = (given_name){text, name};
+        w->given[w->count++] = (given_name){text, name, given[i].as};
     }
 }
 
 /* A line of the statements, less the indentation of the block; what is given has its new name. */
-static gg_str body_text(const writing *w, TSNode from, TSNode to, const TSNode *given, size_t count, gg_str indent) {
+static gg_str body_text(const writing *w, TSNode from, TSNode to, const gg__given *given, size_t count, gg_str indent) {
     const gg_tree *tree = w->c->in->tree;
     gg_str all = gg_text_bytes(gg_tree_text(tree)), out = GG_STR("");
     uint32_t at = ts_node_start_byte(from), end = ts_node_end_byte(to);
     for (size_t i = 0; i <= count; i++) {
-        uint32_t stop = i < count ? ts_node_start_byte(given[i]) : end;
+        uint32_t stop = i < count ? ts_node_start_byte(given[i].node) : end;
         out = gg_arena_printf(w->arena, "%.*s%.*s%.*s", GG_STR_ARG(out), (int)(stop - at), all.ptr + at,
-                              GG_STR_ARG(i < count ? name_of(w, gg__text(tree, given[i])) : GG_STR("")));
-        if (i < count) at = ts_node_end_byte(given[i]);
+                              GG_STR_ARG(i < count ? name_of(w, gg__text(tree, given[i].node)) : GG_STR("")));
+        if (i < count) at = ts_node_end_byte(given[i].node);
     }
     gg_str deep = gg__indent(tree, ts_node_start_byte(from)), moved = GG_STR("");
     for (size_t start = 0; start < out.len;) {
@@ -290,6 +301,7 @@ static const char *noun_of(const writing *w) {
                   : !ts_node_is_null(method)         ? gg__text(tree, method)
                                                      : GG_STR("constant");
     while (name.len && name.ptr[0] == '_') name = (gg_str){name.ptr + 1, name.len - 1};
+    if (name.len == 0) name = GG_STR("constant");
     return gg_arena_printf(w->arena, "_%.*s", GG_STR_ARG(name)).ptr;
 }
 
@@ -299,27 +311,31 @@ static int edit(const gg_rule_input *in, const gg_rule_match *match, gg_arena *a
     bool statements = ts_node_is_null(c.expression);
     TSNode from = statements ? c.first : c.expression, to = statements ? c.last : c.expression;
     writing w = {.c = &c, .arena = arena};
-    qsort(c.pure.given, c.pure.given_count, sizeof(TSNode), by_place);
+    qsort(c.pure.given, c.pure.given_count, sizeof(gg__given), by_place);
     name_given(&w, c.pure.given, c.pure.given_count, from, to);
     gg_str name = gg__free_name(in->tree, noun_of(&w), arena), newline = gg__newline(in->tree),
            unit = gg__indent_unit(in->tree);
     if (name.len == 0) return gg_fail(err, GG_ENOMATCH, "no name is free");
     gg_str arguments = GG_STR("");
     for (size_t i = 0; i < w.count; i++)
-        arguments =
-            gg_arena_printf(arena, "%.*s%s%.*s", GG_STR_ARG(arguments), i ? ", " : "", GG_STR_ARG(w.given[i].text));
+        arguments = gg_arena_printf(arena, "%.*s%s%s%s%.*s%s", GG_STR_ARG(arguments), i ? ", " : "",
+                                    w.given[i].as ? w.given[i].as : "", w.given[i].as ? "(" : "",
+                                    GG_STR_ARG(w.given[i].text), w.given[i].as ? ")" : "");
     gg_str body = body_text(&w, from, to, c.pure.given, c.pure.given_count, statements ? unit : GG_STR("")),
            results = joined(&w, false);
-    gg_str inside = statements ? gg_arena_printf(arena, "%.*s%.*s%.*sreturn %.*s", GG_STR_ARG(body),
-                                                 GG_STR_ARG(newline), GG_STR_ARG(unit), GG_STR_ARG(results))
-                               : gg_arena_printf(arena, "%.*sreturn %.*s", GG_STR_ARG(unit), GG_STR_ARG(body));
+    const char *open = c.packed ? "(" : "", *close = c.packed ? ",)" : "";
+    gg_str inside =
+        statements ? gg_arena_printf(arena, "%.*s%.*s%.*sreturn %s%.*s%s", GG_STR_ARG(body), GG_STR_ARG(newline),
+                                     GG_STR_ARG(unit), open, GG_STR_ARG(results), close)
+                   : gg_arena_printf(arena, "%.*sreturn %s%.*s%s", GG_STR_ARG(unit), open, GG_STR_ARG(body), close);
     uint32_t front = gg__front_of_definition(match->node);
     gg_edits_add(out, (gg_span){front, front},
                  gg_arena_printf(arena, "@%.*s.compiler.assume_constant_result%.*sdef %.*s(%.*s):%.*s%.*s%.*s%.*s%.*s",
                                  GG_STR_ARG(torch_in_front(in->tree, from)), GG_STR_ARG(newline), GG_STR_ARG(name),
                                  GG_STR_ARG(joined(&w, true)), GG_STR_ARG(newline), GG_STR_ARG(inside),
                                  GG_STR_ARG(newline), GG_STR_ARG(newline), GG_STR_ARG(newline)));
-    gg_str call = gg_arena_printf(arena, "%.*s(%.*s)", GG_STR_ARG(name), GG_STR_ARG(arguments));
+    gg_str call =
+        gg_arena_printf(arena, "%.*s(%.*s)%s", GG_STR_ARG(name), GG_STR_ARG(arguments), c.packed ? "[0]" : "");
     if (statements) call = gg_arena_printf(arena, "%.*s = %.*s", GG_STR_ARG(results), GG_STR_ARG(call));
     gg_edits_add(out, (gg_span){ts_node_start_byte(from), ts_node_end_byte(to)}, call);
     return 0;
