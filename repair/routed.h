@@ -16,6 +16,7 @@ typedef struct gg__routing {
     gg_arena *arena;
     TSNode binding;           /* `i = torch.where(c)[0]`; null where a mask is read by its name */
     TSNode mask;              /* c, or that name */
+    TSNode pair;              /* `w, selected` of torch.topk(…), where rows have several places; null */
     TSNode guard;             /* `if len(i) == 0: continue`, `if len(i) > 0:` around the rest; null */
     bool skips;               /* the former */
     gg_str row, place;        /* i, and n of `i, n = torch.where(c)`: the column */
@@ -24,6 +25,7 @@ typedef struct gg__routing {
     gg_str torch;
     int64_t rows, columns; /* of the mask */
     TSNode first, last;    /* the statements that read the chosen rows */
+    TSNode target;         /* what is stored into, the first */
     gg__temporary temporaries[GG__MAX_TEMPORARIES];
     size_t temporary_count, store_count;
     bool takes;      /* a module or an activation of chosen rows: else other rules do */
@@ -40,10 +42,12 @@ typedef struct gg__rows { /* of the expression for all rows */
 bool gg__routed_binding(gg__routing *r, TSNode statement);
 bool gg__routed_mask(gg__routing *r, TSNode statement);
 bool gg__is_routed_name(const gg__routing *r, TSNode node, gg_str name);
+/* Does it read none of the chosen rows, nor which they are? */
+bool gg__reads_no_chosen(const gg__routing *r, TSNode node);
 
 /* routed_rows.c: the expression, of chosen rows, for all of them. */
 bool gg__routed_rows(gg__routing *r, TSNode node, gg__rows *out);
-gg_str gg__routed_mask_text(const gg__routing *r, int32_t rank); /* `chosen[:, None]` */
+gg_str gg__routed_mask_text(const gg__routing *r, int32_t rank); /* `chosen[..., None]` */
 gg_str gg__routed_where(const gg__routing *r, gg_str mask, gg_str value, gg_str other);
 
 #endif

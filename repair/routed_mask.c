@@ -33,21 +33,62 @@ static TSNode kept_value(const gg_rule_input *in, TSNode name, TSNode *out_bindi
     return gg__field(around, "right");
 }
 
-/* Does it hold the places that torch.topk(…) gives, of which a row has none twice? */
-static bool is_of_topk(const gg_rule_input *in, TSNode name) {
-    static const char *const known[] = {"topk", "sort"};
+typedef struct reading {
+    const gg_rule_input *in;
+    gg_str name;
+} reading;
+
+/* Is nothing made of the name that shares its memory? */
+static bool is_only_read(TSNode node, void *data) {
+    const reading *r = data;
+    const gg_tree *tree = r->in->tree;
+    if (!gg_node_is(node, "identifier") || gg__is_member_name(node) || !gg_str_equal(gg__text(tree, node), r->name))
+        return true;
+    TSNode parent = gg__parent(node), call = gg__parent(parent);
+    if (gg__is_binding(node) || gg_node_is(parent, "comparison_operator")) return true;
+    bool given = gg_node_is(parent, "argument_list");
+    if (given && gg__refers_to(tree, gg__field(call, "function"), "torch.nn.functional.one_hot")) return true;
+    bool part = gg_node_is(parent, "subscript") && ts_node_eq(gg__field(parent, "value"), node) &&
+                gg_node_is(call, "argument_list");
+    return part || gg__is_consumed(r->in, node);
+}
+
+/* `torch.topk(E, k)`, `E.topk(k, dim=-1)`: along the last dimension. */
+static bool is_topk(const gg_rule_input *in, TSNode call) {
     const gg_tree *tree = in->tree;
-    TSNode binding, value = kept_value(in, name, &binding), list = gg__parent(binding);
+    TSNode function = gg__field(call, "function"), arguments = gg__field(call, "arguments"),
+           object = gg__field(function, "object");
+    bool torchs = gg__refers_to(tree, function, "torch.topk");
+    if (!gg_node_is(call, "call") || !gg_str_is(gg__text(tree, gg__field(function, "attribute")), "topk")) return false;
+    bool tensors = gg_node_is(object, "call") || gg__infer_loosely(in, object).sort == GG__TENSOR;
+    if (!torchs && (!tensors || gg_str_is(gg__text(tree, gg__field(gg__field(object, "function"), "object")), "self")))
+        return false;
+    for (uint32_t i = torchs ? 2 : 1; i < gg__child_count(arguments); i++) {
+        TSNode argument = gg__child(arguments, i), value = gg__field(argument, "value");
+        bool named = gg_node_is(argument, "keyword_argument");
+        bool dim = !named || gg_str_is(gg__text(tree, gg__field(argument, "name")), "dim");
+        if (dim && !gg_str_is(gg__text(tree, named ? value : argument), "-1")) return false;
+    }
+    return true;
+}
+
+/* Does it hold the places that torch.topk(…) gives, of which a row has none twice?  `*out`: the pattern that names the values, too; null. */
+static bool is_of_topk(const gg_rule_input *in, TSNode name, TSNode *out) {
+    const gg_tree *tree = in->tree;
+    reading r = {in, gg__text(tree, name)};
+    TSNode binding, value = kept_value(in, name, &binding), list = gg__parent(binding), none = {0};
+    *out = none;
+    if (ts_node_is_null(value) || !gg__visit(gg__field(gg__function(name), "body"), is_only_read, &r)) return false;
     if (gg_node_is(list, "pattern_list")) {
         if (gg__child_count(list) != 2 || !ts_node_eq(gg__child(list, 1), binding)) return false;
+        *out = list;
     } else if (gg_str_is(gg__text(tree, gg__field(value, "attribute")), "indices")) {
         value = gg__field(value, "object");
     } else {
         if (!gg_str_is(gg__text(tree, gg__field(value, "subscript")), "1")) return false;
         value = gg__field(value, "value");
     }
-    TSNode function = gg__field(gg__field(value, "function"), "attribute");
-    return gg_node_is(value, "call") && gg__is_one_of(gg__text(tree, function), known, GG_COUNT(known));
+    return is_topk(in, value);
 }
 
 static bool is_number(const gg_rule_input *in, TSNode node) {
@@ -56,25 +97,28 @@ static bool is_number(const gg_rule_input *in, TSNode node) {
 }
 
 /* `selected == e`, of which no row holds more than one that is true. */
-static bool is_distinct(const gg_rule_input *in, TSNode mask) {
+static bool is_distinct(const gg_rule_input *in, TSNode mask, TSNode *pair) {
     TSNode left = gg__child(mask, 0), right = gg__child(mask, 1);
     if (!gg_node_is(mask, "comparison_operator") || gg__child_count(mask) != 2 ||
         !gg_str_is(gg__text(in->tree, ts_node_child(mask, 1)), "=="))
         return false;
-    return is_number(in, right) && is_of_topk(in, left);
+    return is_number(in, right) && is_of_topk(in, left, pair);
 }
 
 /* `marks[e]` of `marks = F.one_hot(selected, n).permute(2, 1, 0)`: of each place of the rows. */
-static bool is_marked(const gg_rule_input *in, TSNode mask) {
+static bool is_marked(const gg_rule_input *in, TSNode mask, TSNode *pair) {
     const gg_tree *tree = in->tree;
     TSNode binding, value = kept_value(in, gg__field(mask, "value"), &binding), function = gg__field(value, "function");
     TSNode marks = gg__field(function, "object");
+    reading r = {in, gg__text(tree, gg__field(mask, "value"))};
+    if (ts_node_is_null(value) || !gg__visit(gg__field(gg__function(mask), "body"), is_only_read, &r)) return false;
     if (!gg_node_is(mask, "subscript") || gg__child_count(mask) != 2 || !gg_node_is(gg__parent(binding), "assignment"))
         return false;
     bool turned = gg_str_is(gg__text(tree, gg__field(function, "attribute")), "permute") &&
                   gg_str_is(gg__text(tree, gg__field(value, "arguments")), "(2, 1, 0)");
     return turned && gg__refers_to(tree, gg__field(marks, "function"), "torch.nn.functional.one_hot") &&
-           is_number(in, gg__field(mask, "subscript")) && is_of_topk(in, gg__child(gg__field(marks, "arguments"), 0));
+           is_number(in, gg__field(mask, "subscript")) &&
+           is_of_topk(in, gg__child(gg__field(marks, "arguments"), 0), pair);
 }
 
 bool gg__routed_binding(gg__routing *r, TSNode statement) {
@@ -84,13 +128,14 @@ bool gg__routed_binding(gg__routing *r, TSNode statement) {
     TSNode mask = gg__strip_parentheses(gg__chosen_by(in, assignment, &which));
     if (ts_node_is_null(mask) || (!ts_node_is_null(which) && !gg_str_is(gg__text(in->tree, which), "0"))) return false;
     gg__meta m = gg__infer_loosely(in, mask);
-    bool several = gg_node_is(left, "pattern_list"), turned = several && is_marked(in, mask);
+    bool pattern = gg_node_is(left, "pattern_list") || gg_node_is(left, "tuple_pattern");
+    bool several = pattern && gg__child_count(left) > 1, turned = several && is_marked(in, mask, &r->pair);
     gg_str text = gg__text(in->tree, mask);
     if (m.sort != GG__TENSOR || m.rank != (several ? 2 : 1)) return false;
     if (!gg_str_is(m.dtype, "torch.bool") && !turned) return false;
-    if (several && (gg__child_count(left) != 2 || (!turned && !is_distinct(in, mask))))
+    if (several && (gg__child_count(left) != 2 || (!turned && !is_distinct(in, mask, &r->pair))))
         return gg__hinder(in, mask, "may choose a row more than once");
-    TSNode row = several ? gg__child(left, turned) : left;
+    TSNode row = pattern ? gg__child(left, turned) : left;
     r->row = gg__text(in->tree, row);
     r->place = several ? gg__text(in->tree, gg__child(left, !turned)) : GG_STR_NULL;
     r->rows = m.shape[turned];

@@ -9,7 +9,7 @@
 
 gg_str gg__routed_mask_text(const gg__routing *r, int32_t rank) {
     gg_str out = r->chosen;
-    if (rank > 1) out = gg_arena_printf(r->arena, "%.*s[:", GG_STR_ARG(out));
+    if (rank > 1) out = gg_arena_printf(r->arena, "%.*s[...", GG_STR_ARG(out));
     for (int32_t i = 1; i < rank; i++)
         out = gg_arena_printf(r->arena, "%.*s, None%s", GG_STR_ARG(out), i + 1 == rank ? "]" : "");
     return out;
@@ -24,6 +24,24 @@ static gg_str enclosed(const gg__routing *r, gg__rows value) {
     return value.loose ? gg_arena_printf(r->arena, "(%.*s)", GG_STR_ARG(value.text)) : value.text;
 }
 
+static bool is_another(TSNode node, void *data) {
+    const gg__routing *r = data;
+    if (!gg_node_is(node, "identifier") || gg__is_member_name(node)) return true;
+    if (gg__is_routed_name(r, node, r->row) || gg__is_routed_name(r, node, r->place)) return false;
+    for (size_t i = 0; i < r->temporary_count; i++)
+        if (gg__is_routed_name(r, node, r->temporaries[i].name)) return false;
+    return true;
+}
+
+bool gg__reads_no_chosen(const gg__routing *r, TSNode node) {
+    return gg__visit(node, is_another, (void *)r);
+}
+
+/* Is it one of the two names that torch.topk(…) gave together, of one size? */
+static bool is_beside_places(const gg__routing *r, TSNode base) {
+    return !ts_node_is_null(r->pair) && gg__is_routed_name(r, base, gg__text(r->in->tree, gg__child(r->pair, 0)));
+}
+
 /* ---- expressions of chosen rows ------------------------------------------------------------------------------------------------------- */
 
 /* `x[i]`, `w[i, None]`, `w[i, n]`, `w[i, n, None]` */
@@ -35,12 +53,12 @@ static bool read_item(gg__routing *r, TSNode node, gg__rows *out) {
     for (uint32_t i = 0; i < count; i++) indices[i] = gg__child(node, i + 1);
     gg__meta m = gg__infer_loosely(in, base);
     if (!gg__is_routed_name(r, indices[0], r->row) || m.sort != GG__TENSOR || m.rank < 1 || m.shape[0] != r->rows ||
-        !gg__is_floating(m.dtype))
+        !gg__is_floating(m.dtype) || !gg__reads_no_chosen(r, base))
         return false;
     gg_str text = gg__operand_text(in, base, r->arena), mask = gg__routed_mask_text(r, m.rank);
     uint32_t at = 1;
     if (at < count && gg__is_routed_name(r, indices[at], r->place)) {
-        if (m.rank != 2 || m.shape[1] != r->columns) return false;
+        if (m.rank != 2 || m.shape[1] != r->columns || !is_beside_places(r, base)) return false;
         text = gg_arena_printf(r->arena, "%.*s.sum(-1)", GG_STR_ARG(gg__routed_where(r, r->places, text, GG_STR("0"))));
         m.rank = 1;
         at++;
@@ -50,7 +68,7 @@ static bool read_item(gg__routing *r, TSNode node, gg__rows *out) {
     uint32_t ones = 0;
     for (; at < count; at++, ones++)
         if (!gg_node_is(indices[at], "none")) return false;
-    if (ones) text = gg_arena_printf(r->arena, "%.*s[:%s]", GG_STR_ARG(text), ones == 1 ? ", None" : ", None, None");
+    if (ones) text = gg_arena_printf(r->arena, "%.*s[...%s]", GG_STR_ARG(text), ones == 1 ? ", None" : ", None, None");
     if (ones > 2 || (ones && m.rank != 1)) return false;
     *out = (gg__rows){text, m.rank + (int32_t)ones, false};
     return true;
@@ -98,9 +116,10 @@ static bool read_method(gg__routing *r, TSNode call, gg__rows *out) {
         return false;
     if (!adds && !casts && !plain) return false;
     r->takes = r->takes || (plain && !gg_str_is(name, "float"));
-    *out = (gg__rows){gg_arena_printf(r->arena, "%.*s.%.*s%.*s", GG_STR_ARG(enclosed(r, of)), GG_STR_ARG(name),
-                                      GG_STR_ARG(gg__text(tree, arguments))),
-                      of.rank + adds, false};
+    gg_str behind = adds ? GG_STR("(-1)") : gg__text(tree, arguments);
+    *out = (gg__rows){
+        gg_arena_printf(r->arena, "%.*s.%.*s%.*s", GG_STR_ARG(enclosed(r, of)), GG_STR_ARG(name), GG_STR_ARG(behind)),
+        of.rank + adds, false};
     return true;
 }
 
@@ -111,7 +130,7 @@ static bool read_call(gg__routing *r, TSNode call, gg__rows *out) {
     if (gg__child_count(arguments) != 1 || !gg__routed_rows(r, gg__child(arguments, 0), &of))
         return read_method(r, call, out);
     bool activates = gg__is_activation(tree, function);
-    if (!activates && (of.rank < 2 || !gg__is_row_wise(tree, function)))
+    if (!activates && (of.rank < 2 || !gg__reads_no_chosen(r, function) || !gg__is_row_wise(tree, function)))
         return gg__hinder(r->in, function, "is not known to treat each row alike, whatever the others are");
     r->takes = true;
     *out =

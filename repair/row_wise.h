@@ -12,4 +12,10 @@ bool gg__is_activation(const gg_tree *tree, TSNode function);
 /* … and as a method's name. */
 bool gg__is_activation_method(gg_str name);
 
+/* ---- between row_wise.c and row_wise_made.c -------------------------------------------------------------------------------------------- */
+/* Does forward() of the class make of each row what it makes of it alone? */
+bool gg__is_row_wise_forward(const gg_tree *tree, TSNode class, TSNode forward, int depth);
+/* Is each `self.up = …` in the scope a call that makes such a module, and is there one? */
+bool gg__is_made_row_wise(const gg_tree *tree, TSNode scope, gg_str path, int depth);
+
 #endif

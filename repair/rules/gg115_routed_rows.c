@@ -31,6 +31,15 @@ static bool is_store_target(const gg__routing *r, TSNode target, gg__rows value)
            !gg_str_is(m.layout, "?"); /* perhaps expanded: copy_ raises then, a store does not */
 }
 
+/* `out = torch.zeros_like(x)`: a tensor that no gradient keeps. */
+static bool is_made_for_it(const gg_rule_input *in, TSNode target) {
+    static const char *const makers[] = {"zeros_like", "zeros",     "new_zeros", "empty_like",
+                                         "empty",      "new_empty", "full_like", "clone"};
+    TSNode value = gg__only_value(in->tree, target), function = gg__field(value, "function");
+    return gg_node_is(value, "call") &&
+           gg__is_one_of(gg__text(in->tree, gg__field(function, "attribute")), makers, GG_COUNT(makers));
+}
+
 /* `out[i] = …`, `out[i] += …`, `out.index_add_(0, i, …)` */
 static bool read_store(gg__routing *r, TSNode inner) {
     const gg_tree *tree = r->in->tree;
@@ -53,7 +62,9 @@ static bool read_store(gg__routing *r, TSNode inner) {
     }
     if (!gg__routed_rows(r, right, &value) || !is_store_target(r, target, value)) return false;
     gg_str out = gg__text(tree, target), mask = gg__routed_mask_text(r, value.rank);
-    r->store_count++;
+    if (r->store_count++ == 0) r->target = target;
+    if (!ts_node_is_null(r->guard) && !is_made_for_it(r->in, target))
+        return gg__hinder(r->in, target, "is changed where no row is chosen, too, which its gradient may not take");
     rewrite(r, inner,
             adds || indexed ? gg_arena_printf(r->arena, "%.*s.add_(%.*s)", GG_STR_ARG(out),
                                               GG_STR_ARG(gg__routed_where(r, mask, value.text, GG_STR("0"))))
@@ -195,8 +206,12 @@ static int edit(const gg_rule_input *in, const gg_rule_match *match, gg_arena *a
     r.chosen = gg__free_name(in->tree, "chosen", arena);
     if (r.chosen.len == 0 || !find(&r)) return gg_fail(err, GG_ENOMATCH, "the rows are not proven to be treated alike");
     if (!ts_node_is_null(r.binding)) {
+        /* with another number of rows it is an error, and no row for all */
+        bool loose = r.place.len == 0 && !gg_node_is(r.mask, "identifier") && !gg_node_is(r.mask, "call");
         gg_edits_add(out, gg_node_span(r.binding),
-                     gg_arena_printf(arena, "%.*s = %.*s", GG_STR_ARG(r.chosen), GG_STR_ARG(r.rows_text)));
+                     gg_arena_printf(arena, "%.*s = %s%.*s%s.view(%.*s.shape[0])", GG_STR_ARG(r.chosen),
+                                     loose ? "(" : "", GG_STR_ARG(r.rows_text), loose ? ")" : "",
+                                     GG_STR_ARG(gg__text(in->tree, r.target))));
     }
     if (!ts_node_is_null(r.guard) && r.skips) gg__delete_statement(in->tree, r.guard, out);
     if (!ts_node_is_null(r.guard) && !r.skips) take_out(&r, out);
