@@ -266,7 +266,7 @@ static bool leaves_nothing(TSNode node, void *data) {
     return !assigns || grad || !gg_node_is(left, "attribute");
 }
 
-bool gg__leaves_nothing(const gg_rule_input *in, TSNode call) {
+static bool is_left_nowhere(const gg_rule_input *in, TSNode call) {
     return gg__visit(gg_tree_root(in->tree), leaves_nothing, (void *)in->tree) ||
            gg__hinder(in, call,
                       "is in a file whose functions set attributes: a tensor of torch.func's might be kept there");
@@ -353,7 +353,7 @@ static bool read_body(const gg_rule_input *in, gg__gradient *g, uint32_t at) {
             !gg__visit(statement, gg__is_no_long_text, NULL))
             return gg__hinder(in, statement, "does more than bind names, in front of the gradient");
     }
-    if (!gg__leaves_nothing(in, g->call)) return false;
+    if (!is_left_nowhere(in, g->call)) return false;
     return g->body.from == g->body.to || read_names(in, g);
 }
 

@@ -23,7 +23,4 @@ typedef struct gg__gradient {
 /* The gradient whose making breaks at the site. */
 bool gg__find_gradient(const gg_rule_input *in, gg__gradient *out);
 
-/* Does no function of the file but __init__ leave anything in an object, which may be a tensor that only lives in torch.func?  Says so of the call. */
-bool gg__leaves_nothing(const gg_rule_input *in, TSNode call);
-
 #endif

@@ -174,7 +174,7 @@ bool gg__routed_mask(gg__routing *r, TSNode statement) {
     TSNode read = gg_node_is(statement, "if_statement") ? gg__field(statement, "condition") : statement;
     if (gg__visit(read, is_no_mask, &s)) return false;
     r->mask = s.found;
-    r->row = r->chosen = gg__text(r->in->tree, s.found);
+    r->row = r->rows_text = gg__text(r->in->tree, s.found);
     r->rows = gg__infer_loosely(r->in, s.found).shape[0];
     return r->rows > 1;
 }

@@ -184,12 +184,22 @@ static bool check(const gg_rule_input *in, gg_rule_match *out) {
     return fits;
 }
 
+/* `chosen = (choice == e).view(out.shape[:-1])`: with other sizes or dimensions it is an error, and no row for all. */
+static gg_str chosen_text(const gg__routing *r) {
+    gg__meta m = gg__infer_loosely(r->in, r->target);
+    gg_str out = gg__text(r->in->tree, r->target);
+    bool loose = r->place.len == 0 && !gg_node_is(r->mask, "identifier") && !gg_node_is(r->mask, "call");
+    gg_str rest = m.rank > 1 ? gg_arena_printf(r->arena, "[:-%d]", (int)m.rank - 1) : GG_STR("");
+    return gg_arena_printf(r->arena, "%.*s = %s%.*s%s.view(%.*s.shape%.*s)", GG_STR_ARG(r->chosen), loose ? "(" : "",
+                           GG_STR_ARG(r->rows_text), loose ? ")" : "", GG_STR_ARG(out), GG_STR_ARG(rest));
+}
+
 /* The body of the guard moves out of it. */
-static void take_out(const gg__routing *r, gg_edits *out) {
+static void take_out(const gg__routing *r, gg_str before, gg_edits *out) {
     const gg_tree *tree = r->in->tree;
     const gg_text *text = gg_tree_text(tree);
     uint32_t start = ts_node_start_byte(r->guard), at = ts_node_start_byte(r->first);
-    gg_edits_add(out, (gg_span){start, at}, GG_STR(""));
+    gg_edits_add(out, (gg_span){start, at}, before);
     gg_str indent = gg__indent(tree, start);
     for (TSNode node = r->first; !ts_node_eq(node, r->last);) {
         node = ts_node_next_named_sibling(node);
@@ -205,16 +215,20 @@ static int edit(const gg_rule_input *in, const gg_rule_match *match, gg_arena *a
     r.torch = gg__require_module(in->tree, node, "torch", arena, out);
     r.chosen = gg__free_name(in->tree, "chosen", arena);
     if (r.chosen.len == 0 || !find(&r)) return gg_fail(err, GG_ENOMATCH, "the rows are not proven to be treated alike");
-    if (!ts_node_is_null(r.binding)) {
-        /* with another number of rows it is an error, and no row for all */
-        bool loose = r.place.len == 0 && !gg_node_is(r.mask, "identifier") && !gg_node_is(r.mask, "call");
-        gg_edits_add(out, gg_node_span(r.binding),
-                     gg_arena_printf(arena, "%.*s = %s%.*s%s.view(%.*s.shape[0])", GG_STR_ARG(r.chosen),
-                                     loose ? "(" : "", GG_STR_ARG(r.rows_text), loose ? ")" : "",
-                                     GG_STR_ARG(gg__text(in->tree, r.target))));
+    gg_str chosen = chosen_text(&r), line = GG_STR("");
+    bool guarded = !ts_node_is_null(r.guard);
+    if (ts_node_is_null(r.binding)) {
+        uint32_t start = ts_node_start_byte(guarded ? r.guard : r.first);
+        line = gg_arena_printf(arena, "%.*s%.*s%.*s", GG_STR_ARG(chosen), GG_STR_ARG(gg__newline(in->tree)),
+                               GG_STR_ARG(gg__indent(in->tree, start)));
+    } else {
+        gg_edits_add(out, gg_node_span(r.binding), chosen);
     }
-    if (!ts_node_is_null(r.guard) && r.skips) gg__delete_statement(in->tree, r.guard, out);
-    if (!ts_node_is_null(r.guard) && !r.skips) take_out(&r, out);
+    if (guarded && r.skips) gg__delete_statement(in->tree, r.guard, out);
+    if (guarded && !r.skips)
+        take_out(&r, line, out);
+    else if (line.len)
+        gg_edits_add(out, (gg_span){ts_node_start_byte(r.first), ts_node_start_byte(r.first)}, line);
     return 0;
 }
 
