@@ -249,21 +249,32 @@ static bool has_no_walrus(TSNode node, void *data) {
     return !gg_node_is(node, "named_expression") && !gg_node_is(node, "await") && !gg_node_is(node, "yield");
 }
 
+/* Is it a name that the function around binds itself: of what nobody else has, but for what it gives back? */
+static bool is_of_its_function(const gg_tree *tree, TSNode node) {
+    return gg_node_is(node, "identifier") &&
+           gg__binds(tree, gg__field(gg__function(node), "body"), gg__text(tree, node));
+}
+
 /* What a function may leave behind in an object: then a tensor of the gradient's own would get out. */
 static bool leaves_nothing(TSNode node, void *data) {
-    static const char *const keeping[] = {
-        "append", "extend", "insert", "update", "setdefault", "add", "register_forward_hook"};
+    static const char *const keeping[] = {"append",     "extend", "insert",  "update", "setdefault",
+                                          "appendleft", "add",    "setattr", "put",    "register_forward_hook"};
     const gg_tree *tree = data;
-    TSNode left = gg__field(node, "left"), function = gg__field(gg__function(node), "name"),
-           called = gg__field(node, "function");
-    if (gg_str_is(gg__text(tree, function), "__init__")) return true;
+    TSNode left = gg__field(node, "left"), around = gg__function(node), called = gg__field(node, "function");
+    if (gg_str_is(gg__text(tree, gg__field(around, "name")), "__init__") || !gg_node_is(around, "function_definition"))
+        return true;
+    if (gg_node_is(node, "global_statement") || gg_node_is(node, "nonlocal_statement")) return false;
     if (gg_node_is(node, "call")) {
-        bool keeps = gg__is_one_of(gg__text(tree, gg__field(called, "attribute")), keeping, GG_COUNT(keeping));
-        return !keeps || !gg_node_is(gg__field(called, "object"), "attribute");
+        TSNode method = gg__field(called, "attribute");
+        bool keeps =
+            gg__is_one_of(gg__text(tree, ts_node_is_null(method) ? called : method), keeping, GG_COUNT(keeping));
+        return !keeps || is_of_its_function(tree, gg__field(called, "object"));
     }
     bool assigns = gg_node_is(node, "assignment") || gg_node_is(node, "augmented_assignment");
     bool grad = gg_str_is(gg__text(tree, gg__field(left, "attribute")), "requires_grad");
-    return !assigns || grad || !gg_node_is(left, "attribute");
+    if (!assigns || grad || gg_node_is(left, "identifier")) return true;
+    if (gg_node_is(left, "subscript")) return is_of_its_function(tree, gg__root_of(left));
+    return binds_names(left);
 }
 
 static bool is_left_nowhere(const gg_rule_input *in, TSNode call) {
@@ -271,6 +282,11 @@ static bool is_left_nowhere(const gg_rule_input *in, TSNode call) {
            gg__hinder(in, call,
                       "is in a file whose functions set attributes: a tensor of torch.func's might be kept there");
 }
+
+typedef struct gradient_use {
+    const gg_tree *tree;
+    const gg__gradient *g;
+} gradient_use;
 
 typedef struct use_search {
     const gg_tree *tree;
@@ -336,6 +352,29 @@ static bool read_names(const gg_rule_input *in, gg__gradient *g) {
     return !g->also.full;
 }
 
+/* Nothing else in the function asks for gradients, or whether a tensor has one. */
+static bool asks_no_more(TSNode node, void *data) {
+    static const char *const asking[] = {"backward",    "grad",    "requires_grad", "requires_grad_",
+                                         "retain_grad", "is_leaf", "grad_fn",       "register_hook"};
+    const gradient_use *u = data;
+    if (!gg_node_is(node, "identifier") || !gg__is_one_of(gg__text(u->tree, node), asking, GG_COUNT(asking)))
+        return true;
+    return gg__covers(u->g->mark, gg_node_span(node)) || gg__covers(u->g->call, gg_node_span(node));
+}
+
+/* In front of the block of the gradient the inputs are bound, and not read: what is made of them there would be a constant of the function. */
+static bool is_read_behind(TSNode node, void *data) {
+    const gradient_use *u = data;
+    TSNode statement = gg__statement(node);
+    if (!gg_node_is(node, "identifier") || gg__is_member_name(node) || gg__is_binding(node) ||
+        ts_node_start_byte(node) >= ts_node_start_byte(u->g->body.block) ||
+        !gg__names_have(&u->g->inputs, gg__text(u->tree, node)))
+        return true;
+    for (size_t k = 0; k < u->g->inputs.count; k++)
+        if (gg__binds(u->tree, statement, u->g->inputs.items[k])) return true; /* w = w + 1 */
+    return false;
+}
+
 static bool read_body(const gg_rule_input *in, gg__gradient *g, uint32_t at) {
     const gg_tree *tree = in->tree;
     uint32_t from;
@@ -353,7 +392,13 @@ static bool read_body(const gg_rule_input *in, gg__gradient *g, uint32_t at) {
             !gg__visit(statement, gg__is_no_long_text, NULL))
             return gg__hinder(in, statement, "does more than bind names, in front of the gradient");
     }
+    gradient_use use = {tree, g};
+    TSNode body = gg__field(gg__function(g->statement), "body");
     if (!is_left_nowhere(in, g->call)) return false;
+    if (!ts_node_is_null(g->mark) && !gg__visit(body, asks_no_more, &use))
+        return gg__hinder(in, g->mark, "is what more gradients in the function depend on");
+    if (!gg__visit(body, is_read_behind, &use))
+        return gg__hinder(in, g->call, "is of what was made in front of the loop or branch around it, too");
     return g->body.from == g->body.to || read_names(in, g);
 }
 
