@@ -23,4 +23,7 @@ typedef struct gg__gradient {
 /* The gradient whose making breaks at the site. */
 bool gg__find_gradient(const gg_rule_input *in, gg__gradient *out);
 
+/* gradient_body.c: the statements from a number on, in front of the `at`th, which takes the gradient: fills in `body` and `also`. */
+bool gg__read_gradient_body(const gg_rule_input *in, gg__gradient *g, uint32_t from, uint32_t at);
+
 #endif
