@@ -18,7 +18,7 @@ static bool is_literal(TSNode node) {
 }
 
 static bool is_display(TSNode node) {
-    if (!gg_node_is(node, "tuple") && !gg_node_is(node, "list")) return false;
+    if (!gg_node_is(node, "tuple")) return false; /* a list may be empty some day, which functions fail on */
     for (uint32_t i = 0; i < gg__child_count(node); i++)
         if (!is_literal(gg__child(node, i))) return false;
     return gg__child_count(node) > 0;

@@ -41,7 +41,7 @@ typedef struct gg__pure_parts {
 typedef enum gg__known {
     GG__NOT_KNOWN,
     GG__SOMETHING, /* what a caller gives, of no type that is said */
-    GG__SEVERAL,   /* a list or tuple of numbers and texts */
+    GG__SEVERAL,   /* a tuple of numbers and texts */
     GG__ONE,       /* a number or text */
 } gg__known;
 /* What `self.name` holds in every instance, as far as the file sets it. */
