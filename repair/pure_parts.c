@@ -306,7 +306,10 @@ gg__purity gg__pure_value(gg__pure_parts *p, TSNode node) {
     for (size_t i = 0; i < GG_COUNT(literals); i++)
         if (gg_node_is(node, literals[i])) return GG__NUMBER;
     if (gg_node_is(node, "string")) return gg__visit(node, has_no_interpolation, NULL) ? GG__NUMBER : GG__IMPURE;
-    if (gg_node_is(node, "parenthesized_expression")) return gg__pure_value(p, gg__strip_parentheses(node));
+    if (gg_node_is(node, "parenthesized_expression")) { /* itself, where a comment is in them */
+        TSNode inner = gg__strip_parentheses(node);
+        return gg_node_is(inner, "parenthesized_expression") ? GG__IMPURE : gg__pure_value(p, inner);
+    }
     for (size_t i = 0; i < GG_COUNT(operations); i++)
         if (gg_node_is(node, operations[i])) return of_operands(p, node);
     for (size_t i = 0; i < GG_COUNT(displays); i++)

@@ -164,7 +164,7 @@ static bool read_operation(gg__routing *r, TSNode node, gg__rows *out) {
 }
 
 bool gg__routed_rows(gg__routing *r, TSNode node, gg__rows *out) {
-    if (gg_node_is(node, "parenthesized_expression")) return gg__routed_rows(r, gg__strip_parentheses(node), out);
+    node = gg__strip_parentheses(node);
     for (size_t i = 0; i < r->temporary_count; i++)
         if (gg__is_routed_name(r, node, r->temporaries[i].name)) {
             *out = (gg__rows){r->temporaries[i].name, r->temporaries[i].rank, false};
