@@ -118,12 +118,15 @@ static bool is_no_property(TSNode node, void *data) {
            !gg_str_equal(gg__text(s->tree, gg__field(definition, "name")), s->name);
 }
 
+static bool on_node(TSNode node, void *data) {
+    return on_setting(node, data) && on_class_member(node, data) && is_no_property(node, data);
+}
+
 gg__known gg__known_attribute(const gg_rule_input *in, TSNode attribute) {
     search s = {in->tree, gg__text(in->tree, attribute), gg__text(in->tree, gg__field(attribute, "attribute")),
                 GG__NOT_KNOWN, 0};
-    TSNode root = gg_tree_root(in->tree), object = gg__field(attribute, "object");
+    TSNode object = gg__field(attribute, "object");
     if (!gg_node_is(object, "identifier") || !gg_str_is(gg__text(in->tree, object), "self")) return GG__NOT_KNOWN;
-    bool known =
-        gg__visit(root, on_setting, &s) && gg__visit(root, on_class_member, &s) && gg__visit(root, is_no_property, &s);
+    bool known = gg__visit(gg_tree_root(in->tree), on_node, &s);
     return known && s.count ? s.known : GG__NOT_KNOWN;
 }

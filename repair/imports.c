@@ -1,8 +1,6 @@
 /* Where a new import goes, and what else is new at module level.  See syntax.h. */
 #include "repair/syntax.h"
 
-#include <ctype.h>
-
 static bool is_docstring(TSNode node) {
     return gg_node_is(node, "expression_statement") && gg_node_is(gg__child(node, 0), "string");
 }
@@ -44,10 +42,6 @@ gg_str gg__require_module(const gg_tree *tree, TSNode at, const char *module, gg
     return gg_str_from(module);
 }
 
-static bool is_word(char c) {
-    return isalnum((unsigned char)c) || c == '_' || (unsigned char)c >= 0x80;
-}
-
 gg_str gg__free_name(const gg_tree *tree, const char *noun, gg_arena *arena) {
     gg_str all = gg_text_bytes(gg_tree_text(tree));
     for (int i = 1; i < 100; i++) {
@@ -55,7 +49,7 @@ gg_str gg__free_name(const gg_tree *tree, const char *noun, gg_arena *arena) {
         bool taken = false;
         for (size_t at = gg_str_find(all, name, 0); at != SIZE_MAX && !taken; at = gg_str_find(all, name, at + 1)) {
             size_t end = at + name.len;
-            taken = (at == 0 || !is_word(all.ptr[at - 1])) && (end == all.len || !is_word(all.ptr[end]));
+            taken = (at == 0 || !gg__is_word(all.ptr[at - 1])) && (end == all.len || !gg__is_word(all.ptr[end]));
         }
         if (!taken) return name;
     }

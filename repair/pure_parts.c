@@ -43,14 +43,14 @@ static const char *const making[] = {"torch.from_numpy",
                                      "torch.nn.functional.softmax"};
 /* of NumPy, behind "numpy." */
 static const char *const arrays[] = {
-    "abs",       "arange",  "argmax",      "argmin",  "argsort", "array",   "asarray",  "bartlett", "blackman",
-    "ceil",      "clip",    "concatenate", "cos",     "cumprod", "cumsum",  "diag",     "diff",     "digitize",
-    "dot",       "exp",     "eye",         "flip",    "float32", "float64", "floor",    "full",     "geomspace",
-    "hamming",   "hanning", "hstack",      "int64",   "interp",  "kaiser",  "kron",     "linspace", "log",
-    "log10",     "log2",    "logspace",    "max",     "maximum", "mean",    "meshgrid", "min",      "minimum",
-    "ones",      "outer",   "polyfit",     "polyval", "power",   "prod",    "repeat",   "reshape",  "round",
-    "sign",      "sin",     "sort",        "sqrt",    "stack",   "std",     "sum",      "tanh",     "tile",
-    "transpose", "tril",    "triu",        "unique",  "vstack",  "where",   "zeros"};
+    "abs",     "arange",  "argmax",      "argmin", "argsort", "array",   "asarray", "bartlett", "blackman",
+    "ceil",    "clip",    "concatenate", "cos",    "cumprod", "cumsum",  "diag",    "diff",     "digitize",
+    "dot",     "exp",     "eye",         "flip",   "float32", "float64", "floor",   "full",     "geomspace",
+    "hamming", "hanning", "hstack",      "int64",  "interp",  "kaiser",  "kron",    "linspace", "log",
+    "log10",   "log2",    "logspace",    "max",    "maximum", "mean",    "min",     "minimum",  "ones",
+    "outer",   "polyfit", "polyval",     "power",  "prod",    "repeat",  "reshape", "round",    "sign",
+    "sin",     "sort",    "sqrt",        "stack",  "std",     "sum",     "tanh",    "tile",     "transpose",
+    "tril",    "triu",    "unique",      "vstack", "where",   "zeros"};
 
 static bool is_of(const gg_tree *tree, TSNode function, const char *const *paths, size_t count) {
     const gg_str name = gg__text(tree, gg_node_is(function, "attribute") ? gg__field(function, "attribute") : function);
@@ -109,10 +109,7 @@ static bool is_chain_of(const gg_tree *tree, TSNode node, gg_str *root) {
 }
 
 static gg__purity from_outside(gg__pure_parts *p, TSNode node, const char *as) {
-    if (p->given_count == GG__MAX_PARTS) {
-        p->full = true;
-        return GG__IMPURE;
-    }
+    if (p->given_count == GG__MAX_PARTS) return GG__IMPURE;
     p->given[p->given_count++] = (gg__given){node, as};
     return GG__GIVEN;
 }

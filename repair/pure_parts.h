@@ -34,7 +34,6 @@ typedef struct gg__pure_parts {
     gg__pure_name bound[GG__MAX_PARTS]; /* by the statements */
     size_t bound_count;
     bool seeded; /* torch.manual_seed() was called, and what it does is undone */
-    bool full;   /* there are more */
 } gg__pure_parts;
 
 /* ---- given_constants.c ---------------------------------------------------------------------------------------------------------- */

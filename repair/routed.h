@@ -42,6 +42,8 @@ typedef struct gg__rows { /* of the expression for all rows */
 bool gg__routed_binding(gg__routing *r, TSNode statement);
 bool gg__routed_mask(gg__routing *r, TSNode statement);
 bool gg__is_routed_name(const gg__routing *r, TSNode node, gg_str name);
+/* What was made of chosen rows, by its name; NULL: it is none. */
+const gg__temporary *gg__routed_temporary(const gg__routing *r, TSNode node);
 /* Does it read none of the chosen rows, nor which they are? */
 bool gg__reads_no_chosen(const gg__routing *r, TSNode node);
 

@@ -24,13 +24,17 @@ static gg_str enclosed(const gg__routing *r, gg__rows value) {
     return value.loose ? gg_arena_printf(r->arena, "(%.*s)", GG_STR_ARG(value.text)) : value.text;
 }
 
+const gg__temporary *gg__routed_temporary(const gg__routing *r, TSNode node) {
+    for (size_t i = 0; i < r->temporary_count; i++)
+        if (gg__is_routed_name(r, node, r->temporaries[i].name)) return &r->temporaries[i];
+    return NULL;
+}
+
 static bool is_another(TSNode node, void *data) {
     const gg__routing *r = data;
     if (!gg_node_is(node, "identifier") || gg__is_member_name(node)) return true;
     if (gg__is_routed_name(r, node, r->row) || gg__is_routed_name(r, node, r->place)) return false;
-    for (size_t i = 0; i < r->temporary_count; i++)
-        if (gg__is_routed_name(r, node, r->temporaries[i].name)) return false;
-    return true;
+    return gg__routed_temporary(r, node) == NULL;
 }
 
 bool gg__reads_no_chosen(const gg__routing *r, TSNode node) {
@@ -165,11 +169,11 @@ static bool read_operation(gg__routing *r, TSNode node, gg__rows *out) {
 
 bool gg__routed_rows(gg__routing *r, TSNode node, gg__rows *out) {
     node = gg__strip_parentheses(node);
-    for (size_t i = 0; i < r->temporary_count; i++)
-        if (gg__is_routed_name(r, node, r->temporaries[i].name)) {
-            *out = (gg__rows){r->temporaries[i].name, r->temporaries[i].rank, false};
-            return true;
-        }
+    const gg__temporary *temporary = gg__routed_temporary(r, node);
+    if (temporary) {
+        *out = (gg__rows){temporary->name, temporary->rank, false};
+        return true;
+    }
     if (gg_node_is(node, "subscript")) return read_item(r, node, out);
     if (gg_node_is(node, "call")) return read_call(r, node, out);
     return gg_node_is(node, "binary_operator") && read_operation(r, node, out);

@@ -1,6 +1,8 @@
 /* See syntax.h. */
 #include "repair/syntax.h"
 
+#include <ctype.h>
+
 TSNode gg__field(TSNode node, const char *name) {
     if (ts_node_is_null(node)) return node;
     return ts_node_child_by_field_name(node, name, (uint32_t)strlen(name));
@@ -309,4 +311,16 @@ uint32_t gg__line_end(const gg_tree *tree, uint32_t offset) {
     while (end < text.len && text.ptr[end] != '\n' && text.ptr[end] != '\r') end++;
     gg_str behind = gg_str_trim(gg_str_slice(text, offset, end));
     return gg_str_starts_with(behind, GG_STR("#")) ? end : offset;
+}
+
+bool gg__is_word(char c) {
+    return isalnum((unsigned char)c) || c == '_' || (unsigned char)c >= 0x80;
+}
+
+void gg__indent_lines(const gg_tree *tree, uint32_t from, uint32_t to, gg_str unit, gg_edits *edits) {
+    const gg_text *text = gg_tree_text(tree);
+    for (uint32_t row = from; row <= to; row++) {
+        uint32_t at = gg_text_line_start(text, row);
+        if (gg_str_trim(gg_text_line(text, row)).len) gg_edits_add(edits, (gg_span){at, at}, unit);
+    }
 }

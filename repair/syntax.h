@@ -26,6 +26,9 @@ TSNode gg__only_statement(TSNode block);                                  /* nul
 /* White space in front of the line's first character, and whether `offset` is that character. */
 gg_str gg__indent(const gg_tree *tree, uint32_t offset);
 bool gg__starts_line(const gg_tree *tree, uint32_t offset);
+bool gg__is_word(char c); /* of a name */
+/* Puts `unit` in front of these rows, but for empty ones. */
+void gg__indent_lines(const gg_tree *tree, uint32_t from, uint32_t to, gg_str unit, gg_edits *edits);
 uint32_t gg__line_end(const gg_tree *tree, uint32_t offset); /* behind a comment on the same line */
 /* One more level as the file writes it: the indentation of the first block, else four spaces. */
 gg_str gg__indent_unit(const gg_tree *tree);

@@ -5,8 +5,6 @@
 #include "repair/hindrance.h"
 #include "repair/texts.h"
 
-#include <ctype.h>
-
 /* ---- where it goes --------------------------------------------------------------------------------------------------------- */
 
 /* In a function's body, that runs when the function is called. */
@@ -57,10 +55,6 @@ static bool is_left_alone(TSNode node, void *data) {
     return true;
 }
 
-static bool is_word(char c) {
-    return isalnum((unsigned char)c) || c == '_' || (unsigned char)c >= 0x80;
-}
-
 static bool is_definition(TSNode node) {
     return gg_node_is(node, "function_definition") || gg_node_is(node, "class_definition") ||
            gg_node_is(node, "decorated_definition");
@@ -93,7 +87,7 @@ static bool check(const gg_rule_input *in, gg_rule_match *out) {
     /* `f()if c else d` */
     gg_str all = gg_text_bytes(gg_tree_text(in->tree));
     uint32_t end = ts_node_end_byte(call);
-    if (end < all.len && is_word(all.ptr[end])) return false;
+    if (end < all.len && gg__is_word(all.ptr[end])) return false;
     /* a module _mean.py of the package would be found under the same name */
     if (gg_str_ends_with(in->site->file, GG_STR("__init__.py"))) return false;
     while (gg_node_is(first, "attribute")) first = gg__field(first, "object");

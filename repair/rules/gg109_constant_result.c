@@ -88,11 +88,6 @@ static bool find_results(constant_part *c) {
 
 /* ---- where it is ---------------------------------------------------------------------------------------------------------------- */
 
-static TSNode block_statement(TSNode node) {
-    while (!ts_node_is_null(node) && !gg_node_is(gg__parent(node), "block")) node = gg__parent(node);
-    return node;
-}
-
 typedef struct mention {
     const gg_tree *tree;
     gg_str name;
@@ -184,7 +179,7 @@ static gg_str torch_in_front(const gg_tree *tree, TSNode node) {
 }
 
 static bool find(const gg_rule_input *in, constant_part *c) {
-    TSNode node = gg_node_at(in->tree, in->span), statement = block_statement(node);
+    TSNode node = gg_node_at(in->tree, in->span), statement = gg__statement(node);
     *c = (constant_part){.in = in, .pure = {.in = in, .function = gg__function(node)}};
     if (ts_node_is_null(statement) || !gg_node_is(c->pure.function, "function_definition")) return false;
     if (find_statements(c, statement)) return find_results(c);

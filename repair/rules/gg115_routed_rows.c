@@ -73,28 +73,19 @@ static bool read_store(gg__routing *r, TSNode inner) {
     return true;
 }
 
-typedef struct mention {
-    const gg__routing *r;
-    TSNode outside; /* null: anywhere */
-} mention;
-
 /* Is no chosen row, and none of the indices, named there? */
 static bool is_no_mention(TSNode node, void *data) {
-    const mention *m = data;
-    const gg__routing *r = m->r;
+    const gg__routing *r = data;
     if (!gg_node_is(node, "identifier") || gg__is_member_name(node)) return true;
     if (ts_node_start_byte(node) >= ts_node_start_byte(r->first) && ts_node_end_byte(node) <= ts_node_end_byte(r->last))
         return true;
     if (gg__covers(r->binding, gg_node_span(node)) || gg__covers(r->guard, gg_node_span(node))) return true;
     bool index =
         !ts_node_is_null(r->binding) && (gg__is_routed_name(r, node, r->row) || gg__is_routed_name(r, node, r->place));
-    for (size_t i = 0; i < r->temporary_count; i++)
-        index = index || gg__is_routed_name(r, node, r->temporaries[i].name);
-    return !index || gg__hinder(r->in, node, "is read elsewhere, too");
+    return (!index && gg__routed_temporary(r, node) == NULL) || gg__hinder(r->in, node, "is read elsewhere, too");
 }
 
 static bool read_statements(gg__routing *r, TSNode from) {
-    mention m = {.r = r};
     for (TSNode at = from; !ts_node_is_null(at); at = ts_node_next_named_sibling(at)) {
         TSNode inner = gg__child(at, 0);
         if (gg_node_is(at, "comment")) continue;
@@ -108,7 +99,7 @@ static bool read_statements(gg__routing *r, TSNode from) {
         if (ts_node_is_null(r->first)) r->first = at;
         r->last = at;
     }
-    return r->store_count > 0 && r->takes && gg__visit(gg__field(gg__function(from), "body"), is_no_mention, &m);
+    return r->store_count > 0 && r->takes && gg__visit(gg__field(gg__function(from), "body"), is_no_mention, r);
 }
 
 /* ---- the guard ---------------------------------------------------------------------------------------------------------------------------- */
@@ -149,20 +140,12 @@ static TSNode match_guard(gg__routing *r, TSNode statement) {
     return ts_node_start_point(body).row > ts_node_start_point(statement).row ? gg__child(body, 0) : none;
 }
 
-static TSNode next_statement(TSNode statement) {
-    do statement = ts_node_next_named_sibling(statement);
-    while (gg_node_is(statement, "comment"));
-    return statement;
-}
-
 static bool find(gg__routing *r) {
-    TSNode node = gg_node_at(r->in->tree, r->in->span), statement = node;
-    while (!ts_node_is_null(statement) && !gg_node_is(gg__parent(statement), "block"))
-        statement = gg__parent(statement);
-    if (ts_node_is_null(statement) || !r->in->site->first) return false;
+    TSNode statement = gg__statement(gg_node_at(r->in->tree, r->in->span));
+    if (!gg_node_is(gg__parent(statement), "block") || !r->in->site->first) return false;
     TSNode from = statement;
     if (gg__routed_binding(r, statement))
-        from = next_statement(statement);
+        from = gg__next_statement(statement);
     else if (!ts_node_is_null(r->mask) || !gg__routed_mask(r, statement))
         return false;
     if (ts_node_is_null(from)) return false;

@@ -57,10 +57,7 @@ static void write_function(const writing *w) {
                                  GG_STR_ARG(apart ? GG_STR("") : w->newline), GG_STR_ARG(w->indent),
                                  GG_STR_ARG(w->function), GG_STR_ARG(gg__names_text(&g->inputs, w->arena)),
                                  GG_STR_ARG(w->newline), GG_STR_ARG(w->unit)));
-    while (++row <= ts_node_end_point(last).row) {
-        uint32_t at = gg_text_line_start(text, row);
-        if (gg_str_trim(gg_text_line(text, row)).len) gg_edits_add(w->out, (gg_span){at, at}, w->unit);
-    }
+    gg__indent_lines(w->in->tree, row + 1, ts_node_end_point(last).row, w->unit, w->out);
     gg_str also = gg__names_text(&g->also, w->arena);
     gg_str given = g->also.count == 0
                        ? GG_STR("")

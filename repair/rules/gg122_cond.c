@@ -160,10 +160,7 @@ static void write_rest(const writing *w, const gg__graph_arm *arm, gg_str head) 
     gg_edits_add(w->out, (gg_span){start, start},
                  gg_arena_printf(w->arena, "%.*s%.*s%.*s:%.*s%.*s", GG_STR_ARG(apart ? GG_STR("") : w->newline),
                                  GG_STR_ARG(w->indent), GG_STR_ARG(head), GG_STR_ARG(w->newline), GG_STR_ARG(w->unit)));
-    while (++row <= ts_node_end_point(last).row) {
-        uint32_t at = gg_text_line_start(text, row);
-        if (gg_str_trim(gg_text_line(text, row)).len) gg_edits_add(w->out, (gg_span){at, at}, w->unit);
-    }
+    gg__indent_lines(w->b->s.in->tree, row + 1, ts_node_end_point(last).row, w->unit, w->out);
 }
 
 static bool is_missing(const gg__graph_arm *arm) {
