@@ -38,8 +38,11 @@ static bool rows_of(const gg_rule_input *in, TSNode node, gg__sized *out, int32_
         return true;
     }
     c = gg__call_operand(in, node, "unique", 0, true);
+    bool consecutive = ts_node_is_null(c);
+    if (consecutive) c = gg__call_operand(in, node, "unique_consecutive", 0, true);
     if (!ts_node_is_null(c)) {
         out->unique = true;
+        out->consecutive = consecutive;
         return count_of(in, c, out) && (gg__is_integer(out->of.dtype) || gg__is_bool(out->of.dtype));
     }
     if (!gg__is_flattening(in, node, &inner) || !rows_of(in, inner, out, columns) || *columns != 1) return false;
@@ -80,10 +83,12 @@ bool gg__is_size(const gg_rule_input *in, TSNode node, gg__sized *out) {
 gg_str gg__size_text(const gg_rule_input *in, const gg__sized *s, gg_str torch, gg_arena *arena) {
     gg_str x = gg__text(in->tree, gg__strip_parentheses(s->counted));
     gg_str text = gg_arena_printf(arena, "%.*s.count_nonzero(%.*s)", GG_STR_ARG(torch), GG_STR_ARG(x));
-    if (s->unique) { /* equal ones lie side by side; of nothing there is none */
+    if (s->unique) { /* sorted, equal ones lie side by side; of nothing there is none */
         gg_str operand = gg__operand_text(in, s->counted, arena);
-        text = gg_arena_printf(arena, "(%.*s.sort(%.*s%s).values.diff().count_nonzero() + min(%.*s.numel(), 1))",
-                               GG_STR_ARG(torch), GG_STR_ARG(operand), s->of.rank == 1 ? "" : ".flatten()",
+        gg_str list = gg_arena_printf(arena, "%.*s%s", GG_STR_ARG(operand), s->of.rank == 1 ? "" : ".flatten()");
+        if (!s->consecutive)
+            list = gg_arena_printf(arena, "%.*s.sort(%.*s).values", GG_STR_ARG(torch), GG_STR_ARG(list));
+        text = gg_arena_printf(arena, "(%.*s.diff().count_nonzero() + min(%.*s.numel(), 1))", GG_STR_ARG(list),
                                GG_STR_ARG(operand));
     }
     return s->columns > 1 ? gg_arena_printf(arena, "(%.*s * %d)", GG_STR_ARG(text), (int)s->columns) : text;

@@ -83,11 +83,12 @@ TSNode gg__chosen_by(const gg_rule_input *in, TSNode assignment, TSNode *which);
 /* ---- how many there are (counts.c) ------------------------------------------------------------------------------------------ */
 
 typedef struct gg__sized {
-    TSNode asked;    /* `len(torch.nonzero(c))` */
-    TSNode counted;  /* c, or k of a unique */
-    gg__meta of;     /* … */
-    bool unique;     /* counted are the values that differ */
-    int32_t columns; /* how often each counts, where that is more than once */
+    TSNode asked;     /* `len(torch.nonzero(c))` */
+    TSNode counted;   /* c, or k of a unique */
+    gg__meta of;      /* … */
+    bool unique;      /* counted are the values that differ */
+    bool consecutive; /* … from the one in front */
+    int32_t columns;  /* how often each counts, where that is more than once */
 } gg__sized;
 
 /* E of `E.shape[0]`, `E.size(0)`, `len(E)`: how many rows; and of `E.numel()`, the rows and columns, with `*elements`.  Null when it is none. */
