@@ -13,7 +13,7 @@ static bool is_mask_of(gg__meta mask, gg__meta base) {
     return true;
 }
 
-/* `x[i]`, which may not be there: evaluated each time its statement runs, it fails as before. */
+/* `x[i]`, which may not be there: where that is evaluated each time its statement runs, it fails as before. */
 static bool is_row(TSNode base) {
     return gg_node_is(base, "subscript") && gg__child_count(base) == 2 && gg_node_is(gg__child(base, 1), "identifier");
 }
@@ -39,7 +39,7 @@ static bool read_item(const gg_rule_input *in, TSNode node, bool draws, gg__item
     out->mask = gg__strip_parentheses(out->mask);
     out->of = draws ? gg__infer_drawn(in, out->base) : gg__infer(in, out->base);
     out->by = gg__infer(in, out->mask);
-    if (is_row(out->base) && gg__is_always_evaluated(in, node)) {
+    if (is_row(out->base) && gg__is_reduced_each_time(in, node)) {
         out->of = gg__infer_loosely(in, out->base);
         out->by = gg__infer_loosely(in, out->mask);
     }

@@ -117,6 +117,8 @@ typedef struct
 void gg__divide_call(TSNode call, gg_str divisor, bool wrap, gg_arena *arena, gg_edits *edits);
 /* Can a statement be put in front of the one the node lies in, to run just when the node is evaluated? */
 bool gg__is_always_evaluated(const gg_rule_input *in, TSNode node);
+/* Is the node a part of what a reduction gets, each time its statement runs? */
+bool gg__is_reduced_each_time(const gg_rule_input *in, TSNode node);
 /* When does a comparison of how many there are, `n > 0`, `n < 1`, tell that there are none? */
 typedef enum gg__none { GG__NEITHER, GG__NONE_IF_IT_HOLDS, GG__NONE_UNLESS_IT_HOLDS } gg__none;
 gg__none gg__compared_with_none(const gg_tree *tree, TSNode comparison);

@@ -97,6 +97,17 @@ bool gg__is_always_evaluated(const gg_rule_input *in, TSNode node) {
     return simple && gg__starts_line(in->tree, ts_node_start_byte(statement));
 }
 
+bool gg__is_reduced_each_time(const gg_rule_input *in, TSNode node) {
+    if (!gg__is_always_evaluated(in, node)) return false;
+    TSNode statement = gg__statement(node);
+    for (TSNode at = gg__parent(node); !ts_node_eq(at, statement); at = gg__parent(at)) {
+        gg_str name = gg__text(in->tree, gg__field(gg__field(at, "function"), "attribute"));
+        for (size_t i = 0; gg_node_is(at, "call") && i < GG_COUNT(kinds); i++)
+            if (gg_str_is(name, kinds[i].name)) return true;
+    }
+    return false;
+}
+
 static bool fits(const gg_rule_input *in, bool exact, const gg__reduction *r) {
     unsigned flags = kinds[r->kind].flags;
     bool floating = gg__is_floating(r->e.dtype), integer = gg_str_starts_with(r->e.dtype, GG_STR("torch.int"));
