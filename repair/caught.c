@@ -261,32 +261,13 @@ static bool follow(TSNode node, void *data) {
 
 /* ---- the question ---------------------------------------------------------------------------------------------------------- */
 
-/* `try: import x`, and nothing else in it */
-static bool only_imports(TSNode block) {
-    for (uint32_t i = 0; i < gg__child_count(block); i++) {
-        TSNode child = gg__child(block, i);
-        TSNode value = gg__field(gg__child(child, 0), "right");
-        bool flag = gg_node_is(value, "true") || gg_node_is(value, "false") || gg_node_is(value, "none");
-        if (!gg_node_is(child, "import_statement") && !gg_node_is(child, "import_from_statement") &&
-            !gg_node_is(child, "comment") && !flag)
-            return false;
-    }
-    return true;
-}
-
-static bool is_no_handler(TSNode node, void *data) {
-    (void)data;
-    bool handler = gg_node_is(node, "except_clause") || gg_node_is(node, "except_group_clause");
-    return !handler || only_imports(gg__field(gg__parent(node), "body"));
-}
-
 bool gg__may_be_caught(const gg_tree *tree, TSNode statement) {
     static const char *const catchers[] = {"suppress", "__exit__"};
     static const char *const by_text[] = {"getattr", "methodcaller", "globals()", "locals()", "vars(", "__dict__"};
     if (gg__is_watched(tree, statement)) return true;
     TSNode function = gg__function(statement);
     gg_str all = gg_text_bytes(gg_tree_text(tree));
-    bool any = gg_str_contains(all, GG_STR("except")) && !gg__visit(gg_tree_root(tree), is_no_handler, NULL);
+    bool any = gg_str_contains(all, GG_STR("except")) && gg__has_handler(tree, statement);
     for (size_t i = 0; i < GG_COUNT(catchers); i++) any = any || gg_str_contains(all, gg_str_from(catchers[i]));
     if (!any || gg_node_is(function, "module")) return false;
     reaching r = {.tree = tree};

@@ -28,6 +28,27 @@ static bool is_size_of(const gg_tree *tree, TSNode node, gg_str x, const char *i
            (gg_str_is(written, i) || gg_str_is(written, from_end));
 }
 
+/* … or a name that `rows, _, width = x.shape` alone gave: which of the three; -1 where it is none. */
+static int place_in_shape(const gg_tree *tree, TSNode node, gg_str x) {
+    TSNode binding = gg__only_binding(tree, node), names = gg__parent(binding), assignment = gg__parent(names);
+    TSNode shape = gg__field(assignment, "right"), call = shape;
+    if (gg_node_is(shape, "call")) shape = gg__field(shape, "function");
+    gg_str asked = gg__text(tree, gg__field(shape, "attribute"));
+    bool calls = !ts_node_eq(call, shape) && gg__child_count(gg__field(call, "arguments")) == 0;
+    if (!gg_node_is(names, "pattern_list") || gg__child_count(names) != 3 || !gg_node_is(assignment, "assignment") ||
+        !gg_str_equal(gg__text(tree, gg__field(shape, "object")), x) || !gg_str_is(asked, calls ? "size" : "shape"))
+        return -1;
+    for (uint32_t i = 0; i < 3; i++)
+        if (ts_node_eq(gg__child(names, i), binding)) return (int)i;
+    return -1;
+}
+
+/* … of the tensor as it still is: its name is bound once. */
+static bool is_unpacked(const gg_rule_input *in, const last_chosen *c, TSNode node, int place) {
+    return gg_node_is(node, "identifier") && !ts_node_is_null(gg__only_binding(in->tree, c->base)) &&
+           place_in_shape(in->tree, node, gg__text(in->tree, c->base)) == place;
+}
+
 /* The item itself: `h[m, :]`, `h[m]`. */
 static bool read_item(TSNode item, last_chosen *out) {
     uint32_t count = gg__child_count(item);
@@ -49,6 +70,31 @@ static bool read_choice(const gg_tree *tree, TSNode whole, last_chosen *out) {
     return out->first || gg_str_is(place, "-1");
 }
 
+typedef struct named {
+    const gg_tree *tree;
+    gg_str name;
+} named;
+
+/* Not what the function returns, alone or in a tuple, nor what goes into a container. */
+static bool stays(TSNode node, void *data) {
+    static const char *const others[] = {"return_statement", "expression_list", "tuple", "list", "pair", "yield",
+                                         "assignment"};
+    const named *n = data;
+    if (!gg_node_is(node, "identifier") || gg__is_member_name(node) || gg__is_binding(node) ||
+        !gg_str_equal(gg__text(n->tree, node), n->name))
+        return true;
+    return !gg__is_one_of(gg_str_from(ts_node_type(gg__parent(node))), others, GG_COUNT(others));
+}
+
+/* May anybody see how the rows lie? */
+static bool is_handed_on(const gg_rule_input *in, TSNode whole) {
+    TSNode parent = gg__parent(whole), left = gg__field(parent, "left"), function = gg__function(whole);
+    if (!gg_node_is(parent, "assignment")) return gg_node_is(parent, "return_statement") || gg__strides_show(in, whole);
+    named n = {in->tree, gg__text(in->tree, left)};
+    return !gg_node_is(left, "identifier") || gg__strides_of_show(in, function, n.name, false) ||
+           !gg__visit(function, stays, &n);
+}
+
 static bool match(const gg_rule_input *in, last_chosen *out) {
     const gg_tree *tree = in->tree;
     *out = (last_chosen){0};
@@ -63,9 +109,9 @@ static bool match(const gg_rule_input *in, last_chosen *out) {
     if (gg__has_comment(tree, gg_node_span(out->whole))) return gg__hinder(in, out->whole, "has a comment inside");
     out->rows = gg__child(sizes, 0);
     if (!is_size_of(tree, out->rows, base, "0", "-3") &&
-        !is_size_of(tree, out->rows, gg__text(tree, out->mask), "0", "-2"))
+        !is_size_of(tree, out->rows, gg__text(tree, out->mask), "0", "-2") && !is_unpacked(in, out, out->rows, 0))
         return gg__hinder(in, out->rows, "is not known to be how many examples there are");
-    if (!is_size_of(tree, gg__child(sizes, 2), base, "2", "-1"))
+    if (!is_size_of(tree, gg__child(sizes, 2), base, "2", "-1") && !is_unpacked(in, out, gg__child(sizes, 2), 2))
         return gg__hinder(in, gg__child(sizes, 2), "is not known to be the size of a row");
     gg__meta of = gg__infer(in, out->base), by = gg__infer(in, out->mask);
     if (of.sort != GG__TENSOR || of.rank != 3)
@@ -77,8 +123,7 @@ static bool match(const gg_rule_input *in, last_chosen *out) {
         return gg__hinder(in, out->mask, "is not known to be a bool mask of the first two sizes, where they are");
     if (!gg__is_always_evaluated(in, out->whole))
         return gg__hinder(in, out->whole, "is not evaluated each time its statement runs");
-    if (gg__strides_show(in, out->whole) ||
-        gg_node_is(gg__parent(out->whole), "return_statement")) /* a view's, where each example has more than one */
+    if (is_handed_on(in, out->whole)) /* each row is then as far from the next as an example is long */
         return gg__hinder(in, out->whole, "is handed on: its strides are a view's");
     return gg__can_name(tree, out->whole, "torch");
 }
