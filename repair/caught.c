@@ -262,12 +262,16 @@ static bool follow(TSNode node, void *data) {
 /* ---- the question ---------------------------------------------------------------------------------------------------------- */
 
 bool gg__may_be_caught(const gg_tree *tree, TSNode statement) {
+    return gg__may_be_caught_as(tree, statement, GG_STR_NULL);
+}
+
+bool gg__may_be_caught_as(const gg_tree *tree, TSNode statement, gg_str type) {
     static const char *const catchers[] = {"suppress", "__exit__"};
     static const char *const by_text[] = {"getattr", "methodcaller", "globals()", "locals()", "vars(", "__dict__"};
     if (gg__is_watched(tree, statement)) return true;
     TSNode function = gg__function(statement);
     gg_str all = gg_text_bytes(gg_tree_text(tree));
-    bool any = gg_str_contains(all, GG_STR("except")) && gg__has_handler(tree, statement);
+    bool any = gg_str_contains(all, GG_STR("except")) && gg__has_handler(tree, statement, type);
     for (size_t i = 0; i < GG_COUNT(catchers); i++) any = any || gg_str_contains(all, gg_str_from(catchers[i]));
     if (!any || gg_node_is(function, "module")) return false;
     reaching r = {.tree = tree};

@@ -64,6 +64,21 @@ static bool is_read(const gg_tree *tree, TSNode node, const gg_fact *fact) {
     return varies && gg__reads(tree, node, fact->name);
 }
 
+/* `a > b`, `a.gt(b)`, `(a > b).to(x.device)`, of which a tensor is a bool one, whatever a and b are. */
+static bool compares(const gg_tree *tree, TSNode node) {
+    node = gg__strip_parentheses(node);
+    static const char *const operators[] = {"<", ">", "<=", ">=", "==", "!="};
+    static const char *const methods[] = {"lt", "gt", "le", "ge", "eq", "ne"};
+    TSNode function = gg__field(node, "function"), arguments = gg__field(node, "arguments");
+    gg_str name = gg__text(tree, gg__field(function, "attribute"));
+    if (gg_node_is(node, "call") && gg_str_is(name, "to") && gg__child_count(arguments) == 1 &&
+        gg_str_is(gg__text(tree, gg__field(gg__child(arguments, 0), "attribute")), "device"))
+        return compares(tree, gg__field(function, "object"));
+    if (gg_node_is(node, "call")) return gg__is_one_of(name, methods, GG_COUNT(methods));
+    if (!gg_node_is(node, "comparison_operator") || gg__child_count(node) != 2) return false;
+    return gg__is_one_of(gg__text(tree, ts_node_child(node, 1)), operators, GG_COUNT(operators));
+}
+
 static bool is_certain(const gg_rule_input *in, TSNode node, uint32_t depth) {
     node = gg__strip_parentheses(node);
     gg_str name = gg__text(in->tree, node);
@@ -76,6 +91,7 @@ static bool is_certain(const gg_rule_input *in, TSNode node, uint32_t depth) {
         TSNode value = gg__value_among(in->tree, node, name);
         return !ts_node_is_null(value) && is_certain(in, value, depth + 1);
     }
+    if (compares(in->tree, node)) return true;
     gg__meta m = gg__infer_loosely(in, node);
     const gg_break *record = in->site->first;
     if (m.sort == GG__UNKNOWN || m.vague || record->fact_count > GG__MAX_FACTS) return false;

@@ -76,8 +76,8 @@ static bool is_no_handler(TSNode node, void *data) {
     return !handler || only_imports(r->tree, gg__field(gg__parent(node), "body")) || catches_another(r, node);
 }
 
-bool gg__has_handler(const gg_tree *tree, TSNode statement) {
-    raised what = {.tree = tree};
-    gg__visit(statement, note_raise, &what);
+bool gg__has_handler(const gg_tree *tree, TSNode statement, gg_str type) {
+    raised what = {.tree = tree, .type = type};
+    if (type.len == 0) gg__visit(statement, note_raise, &what);
     return !gg__visit(gg_tree_root(tree), is_no_handler, &what);
 }

@@ -97,6 +97,9 @@ TSNode gg__size_asked(const gg_tree *tree, TSNode node, bool *elements);
 bool gg__is_size(const gg_rule_input *in, TSNode node, gg__sized *out);
 /* The same as an int64 tensor without dimensions, as an operand.  Text of the arena. */
 gg_str gg__size_text(const gg_rule_input *in, const gg__sized *s, gg_str torch, gg_arena *arena);
+/* Is what asks for it in a condition met by an integer, or by nothing?  Else the tensor has to be of float64: it would be compared with a floating number
+ * in single precision. */
+bool gg__counts_as_integer(TSNode asked);
 /* Can a tensor be the number wherever it is used?  `edits`: the uses are written; `to_double`: the tensor has to be of float64.  Each may be NULL. */
 bool gg__take_size(const gg_rule_input *in, const gg__sized *s, bool *to_double, gg_arena *arena, gg_edits *edits);
 void gg__edit_size(const gg_rule_input *in, const gg__sized *s, gg_arena *arena, gg_edits *edits);

@@ -117,7 +117,8 @@ static bool fits(const gg_rule_input *in, bool exact, const gg__reduction *r) {
     if ((flags & (MEAN | CLASSES)) && gg__is_half(r->e.dtype)) return false; /* the sum may not fit */
     int32_t behind = r->e.item.of.rank - r->e.item.by.rank;
     if ((flags & MEAN) && !r->rows && behind > (ts_node_is_null(r->e.item.inner) ? 1 : 0)) return false;
-    return !(flags & RAISES) || (gg__is_always_evaluated(in, r->call) && gg__can_name(in->tree, r->call, "torch"));
+    return !(flags & RAISES) || (gg__is_always_evaluated(in, r->call) && gg__can_name(in->tree, r->call, "torch") &&
+                                 !gg__may_be_caught_as(in->tree, gg__statement(r->call), GG_STR("RuntimeError")));
 }
 
 /* What the call reduces, when its name is known and its arguments are. */

@@ -97,8 +97,10 @@ bool gg__is_clock(const gg_tree *tree, TSNode call);   /* time.perf_counter() an
 bool gg__is_watched(const gg_tree *tree, TSNode statement);
 /* … or may an exception be caught by a function of the file that calls this one, over others or as a module (caught.c)? */
 bool gg__may_be_caught(const gg_tree *tree, TSNode statement);
+bool gg__may_be_caught_as(const gg_tree *tree, TSNode statement,
+                          gg_str type); /* … of that type; empty: of what it raises by itself */
 /* Is there an `except` in the file that could catch what the statement raises, or the RuntimeError of an assert in its place, if its body led here (handlers.c)? */
-bool gg__has_handler(const gg_tree *tree, TSNode statement);
+bool gg__has_handler(const gg_tree *tree, TSNode statement, gg_str type);
 /* The same of a message, and of what it is made of: what cannot fail meets no handler, and most contexts do not listen. */
 bool gg__is_heard(const gg_rule_input *in, TSNode statement);
 

@@ -119,10 +119,13 @@ static bool match(const gg_rule_input *in, last_chosen *out) {
     bool fits = by.sort == GG__TENSOR && gg_str_is(by.dtype, "torch.bool") && by.rank == 2 &&
                 gg_str_equal(by.device, of.device) && of.shape[0] >= 0 && of.shape[1] >= 0 &&
                 by.shape[0] == of.shape[0] && by.shape[1] == of.shape[1];
+    fits = fits && gg__has_certain_dtype(in, out->mask);
     if (!fits)
         return gg__hinder(in, out->mask, "is not known to be a bool mask of the first two sizes, where they are");
     if (!gg__is_always_evaluated(in, out->whole))
         return gg__hinder(in, out->whole, "is not evaluated each time its statement runs");
+    if (gg__may_be_caught_as(tree, gg__statement(out->whole), GG_STR("RuntimeError")))
+        return gg__hinder(in, out->whole, "code around it may catch what it raises");
     if (is_handed_on(in, out->whole)) /* each row is then as far from the next as an example is long */
         return gg__hinder(in, out->whole, "is handed on: its strides are a view's");
     return gg__can_name(tree, out->whole, "torch");

@@ -51,15 +51,15 @@ static bool read_sort(sorted_mask *s, TSNode call, int32_t rank, bool *both) {
 }
 
 /* What the sizes of an expression are those of: x of `F.softmax(x / t, dim=-1)`, `x.softmax(-1)`, `x / 0.7`. */
-static TSNode sized_as(const gg_tree *tree, TSNode node, int depth) {
+static TSNode sized_as(const gg_rule_input *in, TSNode node, int depth) {
+    const gg_tree *tree = in->tree;
     static const char *const keeping[] = {"softmax", "log_softmax", "sigmoid", "exp",       "abs",
                                           "float",   "clone",       "detach",  "contiguous"};
     node = gg__strip_parentheses(node);
     if (gg_node_is(node, "identifier") || depth > 6) return node;
-    if (gg_node_is(node, "unary_operator")) return sized_as(tree, gg__field(node, "argument"), depth + 1);
-    if (gg_node_is(node, "binary_operator") &&
-        (gg_node_is(gg__field(node, "right"), "float") || gg_node_is(gg__field(node, "right"), "integer")))
-        return sized_as(tree, gg__field(node, "left"), depth + 1);
+    if (gg_node_is(node, "unary_operator")) return sized_as(in, gg__field(node, "argument"), depth + 1);
+    if (gg_node_is(node, "binary_operator") && gg__is_number(gg__infer(in, gg__field(node, "right"))))
+        return sized_as(in, gg__field(node, "left"), depth + 1);
     TSNode function = gg__field(node, "function"), object = gg__field(function, "object"), none = {0};
     if (!gg_node_is(node, "call") ||
         !gg__is_one_of(gg__text(tree, gg__field(function, "attribute")), keeping, GG_COUNT(keeping)))
@@ -67,19 +67,26 @@ static TSNode sized_as(const gg_tree *tree, TSNode node, int depth) {
     gg_str holder = gg__text(tree, object);
     bool module = gg_str_equal(holder, gg__module_alias(tree, node, "torch")) ||
                   gg_str_equal(holder, gg__module_alias(tree, node, "torch.nn.functional"));
-    return sized_as(tree, module ? gg__child(gg__field(node, "arguments"), 0) : object, depth + 1);
+    return sized_as(in, module ? gg__child(gg__field(node, "arguments"), 0) : object, depth + 1);
 }
 
 static bool is_left_as_sorted(TSNode node, void *data) {
+    static const char *const readers[] = {"gather", "take_along_dim", "index_select", "scatter", "take", "argsort"};
+    static const char *const looks[] = {"shape", "size", "dim", "device", "dtype", "numel", "argsort", "gather"};
     const sorted_mask *s = data;
     TSNode parent = gg__parent(node), around = gg__parent(parent), function = gg__field(around, "function");
     if (gg__is_in_inner_function(node, gg__function(s->item))) return false;
-    if (gg_node_is(parent, "subscript") && ts_node_eq(gg__field(parent, "value"), node)) return !gg__is_target(parent);
+    if (gg_node_is(parent, "subscript") &&
+        ts_node_eq(gg__field(parent, "value"), node)) { /* what is no view, or only read */
+        TSNode left = gg__field(around, "left");
+        return ts_node_eq(parent, s->item) || ts_node_eq(parent, s->base) ||
+               (gg_node_is(around, "subscript") && !ts_node_eq(gg__field(around, "value"), parent) &&
+                !ts_node_eq(left, parent));
+    }
     if (gg_node_is(parent, "attribute"))
-        return !gg_str_ends_with(gg__text(s->in->tree, gg__field(parent, "attribute")), GG_STR("_"));
-    if (gg_node_is(parent, "return_statement") || gg_node_is(parent, "expression_list")) return true;
-    return gg_node_is(parent, "argument_list") && gg_node_is(function, "attribute") &&
-           !gg_str_ends_with(gg__text(s->in->tree, gg__field(function, "attribute")), GG_STR("_"));
+        return gg__is_one_of(gg__text(s->in->tree, gg__field(parent, "attribute")), looks, GG_COUNT(looks));
+    return gg_node_is(parent, "argument_list") &&
+           gg__is_one_of(gg__text(s->in->tree, gg__field(function, "attribute")), readers, GG_COUNT(readers));
 }
 
 static bool find_sort(sorted_mask *s, int32_t rank) {
@@ -98,37 +105,49 @@ static bool find_sort(sorted_mask *s, int32_t rank) {
 typedef struct bindings {
     const sorted_mask *s;
     gg_str name;
+    uint32_t end; /* of what may run before the store */
 } bindings;
+
+/* The end of the statement, or of the loops around it. */
+static uint32_t end_of_run(TSNode node) {
+    uint32_t end = ts_node_end_byte(gg__statement(node));
+    for (TSNode at = node; !ts_node_is_null(at) && !gg_node_is(at, "function_definition"); at = gg__parent(at))
+        if (gg_node_is(at, "for_statement") || gg_node_is(at, "while_statement")) end = ts_node_end_byte(at);
+    return end;
+}
 
 /* Behind the sort, the name is bound to what has its sizes only. */
 static bool keeps_sizes(TSNode node, void *data) {
     const bindings *b = data;
-    const gg_tree *tree = b->s->in->tree;
+    const gg_rule_input *in = b->s->in;
+    const gg_tree *tree = in->tree;
     if (!gg_node_is(node, "identifier") || gg__is_member_name(node) || !gg__is_binding(node) ||
-        !gg_str_equal(gg__text(tree, node), b->name) || ts_node_start_byte(node) < ts_node_start_byte(b->s->sort))
+        !gg_str_equal(gg__text(tree, node), b->name) || ts_node_start_byte(node) < ts_node_start_byte(b->s->sort) ||
+        ts_node_start_byte(node) >= b->end)
         return true;
     TSNode holder = gg__parent(node);
     return gg_node_is(holder, "assignment") && ts_node_eq(gg__field(holder, "left"), node) &&
-           gg_str_equal(gg__text(tree, sized_as(tree, gg__field(holder, "right"), 0)), b->name);
+           gg_str_equal(gg__text(tree, sized_as(in, gg__field(holder, "right"), 0)), b->name);
 }
 
 /* Has the tensor the sizes of what was sorted, wherever this runs? */
 static bool is_as_sorted(const sorted_mask *s, TSNode tensor) {
-    const gg_tree *tree = s->in->tree;
-    TSNode sorted = sized_as(tree, s->sorted, 0), given = gg__only_value(tree, sorted);
+    const gg_rule_input *in = s->in;
+    const gg_tree *tree = in->tree;
+    TSNode sorted = sized_as(in, s->sorted, 0), given = gg__only_value(tree, sorted);
     gg_str name = gg__text(tree, tensor);
     if (!gg_node_is(tensor, "identifier") || !gg_node_is(sorted, "identifier")) return false;
     if (!gg_str_equal(gg__text(tree, sorted), name)) {
         if (ts_node_is_null(given)) return false;
-        sorted = sized_as(tree, given, 0);
+        sorted = sized_as(in, given, 0);
         if (!gg_str_equal(gg__text(tree, sorted), name) || ts_node_end_byte(given) > ts_node_start_byte(s->sort))
             return false;
         sorted_mask earlier = *s; /* … from where the other name got its sizes on */
         earlier.sort = given;
-        bindings b = {&earlier, name};
+        bindings b = {&earlier, name, end_of_run(tensor)};
         return gg__visit(gg__function(s->item), keeps_sizes, &b);
     }
-    bindings b = {s, name};
+    bindings b = {s, name, end_of_run(tensor)};
     return gg__visit(gg__function(s->item), keeps_sizes, &b);
 }
 
@@ -200,7 +219,7 @@ static bool read_item(sorted_mask *s) {
     int32_t rank = ts_node_is_null(s->row) ? 1 : 2;
     if (!gg_node_is(order, "identifier") || !gg_node_is(m, "identifier") || of.sort != GG__TENSOR ||
         by.sort != GG__TENSOR || of.rank != rank || by.rank != rank || !gg_str_is(by.dtype, "torch.bool") ||
-        !gg_str_equal(of.device, by.device))
+        !gg_str_equal(of.device, by.device) || !gg__has_certain_dtype(s->in, gg__only_value(s->in->tree, m)))
         return false;
     for (int32_t i = 0; i < rank; i++)
         if (of.shape[i] < 0 || of.shape[i] != by.shape[i]) return false;

@@ -137,7 +137,10 @@ static bool read_branch(reduced_arms *r) {
          asked = gg__parent(asked)) {
         if (!ts_node_eq(gg__size_asked(tree, asked, &elements), read)) continue;
         r->asked = asked;
-        return ts_node_is_null(only_read(r, r->arms[0].value)) && !gg__reads(tree, r->arms[0].value, r->name);
+        TSNode around = gg__parent(asked); /* compared as it is: what is computed with a tensor is rounded otherwise */
+        bool whole = ts_node_eq(asked, condition) || gg_node_is(around, "not_operator") ||
+                     (gg_node_is(around, "comparison_operator") && gg__child_count(around) == 2);
+        return whole && ts_node_is_null(only_read(r, r->arms[0].value)) && !gg__reads(tree, r->arms[0].value, r->name);
     }
     return false;
 }
@@ -178,6 +181,8 @@ static bool match(const gg_rule_input *in, reduced_arms *r) {
     if (ts_node_is_null(r->call) || !gg__visit(r->consumer, is_called_first, r) ||
         !gg__visit(gg__function(r->item), is_settled, r))
         return gg__hinder(in, r->item, "is more than summed or averaged right behind the branch");
+    if (gg__may_be_caught(tree, r->branch)) /* what fails in an arm fails as another error in a graph */
+        return gg__hinder(in, r->branch, "code around it may catch what it raises");
     return !gg__has_comment(tree, gg_node_span(r->call)) && gg__can_name(tree, r->item, "torch");
 }
 
@@ -201,9 +206,10 @@ static gg_str asked_text(const reduced_arms *r, gg_arena *arena) {
     gg_str all = gg_text_bytes(gg_tree_text(tree)), torch = gg__module_alias(tree, r->branch, "torch");
     gg_str front = gg_str_slice(all, ts_node_start_byte(condition), ts_node_start_byte(r->asked));
     gg_str behind = gg_str_slice(all, ts_node_end_byte(r->asked), ts_node_end_byte(condition));
-    return gg_arena_printf(arena, "%.*s%.*s.count_nonzero(%.*s)%.*s", GG_STR_ARG(front),
+    return gg_arena_printf(arena, "%.*s%.*s.count_nonzero(%.*s)%s%.*s", GG_STR_ARG(front),
                            GG_STR_ARG(torch.len ? torch : GG_STR("torch")),
-                           GG_STR_ARG(gg__text(tree, gg__strip_parentheses(item.mask))), GG_STR_ARG(behind));
+                           GG_STR_ARG(gg__text(tree, gg__strip_parentheses(item.mask))),
+                           gg__counts_as_integer(r->asked) ? "" : ".double()", GG_STR_ARG(behind));
 }
 
 static void push(const reduced_arms *r, gg_arena *arena, gg_edits *out) {
