@@ -150,8 +150,7 @@ static bool comes_before(TSNode value, TSNode loop) {
            ts_node_end_byte(value) <= ts_node_start_byte(loop) && ts_node_end_byte(block) >= ts_node_end_byte(loop);
 }
 
-/* `B, T, C = x.shape`: what the name is one of, and where in it; else null. */
-static TSNode unpacked(const gg_tree *tree, TSNode name, int32_t *at) {
+TSNode gg__unpacked_of(const gg_tree *tree, TSNode name, int32_t *at) {
     TSNode binding = gg__only_binding(tree, name), pattern = gg__parent(binding), none = {0};
     TSNode value = gg__field(gg__parent(pattern), "right"), function = gg__field(value, "function");
     *at = -1;
@@ -204,7 +203,7 @@ static TSNode size_of(const gg_tree *tree, TSNode size, TSNode x, int32_t dim, T
     if (is_made_with(tree, size, x, dim, loop)) return gg__only_value(tree, x);
     if (gg_node_is(size, "identifier")) { /* `n = x.shape[0]` */
         int32_t at;
-        TSNode of = unpacked(tree, size, &at);
+        TSNode of = gg__unpacked_of(tree, size, &at);
         bool own = gg_str_equal(gg__text(tree, of), gg__text(tree, x)) ||
                    gg_str_equal(gg__text(tree, of), gg__text(tree, like));
         if (!ts_node_is_null(of) && at == dim && own) return comes_before(of, loop) ? of : none;

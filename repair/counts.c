@@ -94,11 +94,16 @@ gg_str gg__size_text(const gg_rule_input *in, const gg__sized *s, gg_str torch, 
     return s->columns > 1 ? gg_arena_printf(arena, "(%.*s * %d)", GG_STR_ARG(text), (int)s->columns) : text;
 }
 
-bool gg__counts_as_integer(TSNode asked) {
+static bool counts_as_integer(TSNode asked) {
     TSNode around = gg__parent(asked);
     if (gg_node_is(around, "not_operator") || ts_node_eq(gg__field(around, "condition"), asked)) return true;
     if (!gg_node_is(around, "comparison_operator") || gg__child_count(around) != 2) return false;
     return gg_node_is(gg__child(around, ts_node_eq(gg__child(around, 0), asked) ? 1 : 0), "integer");
+}
+
+gg_str gg__size_text_asked(const gg_rule_input *in, const gg__sized *s, gg_str torch, gg_arena *arena) {
+    gg_str text = gg__size_text(in, s, torch, arena);
+    return counts_as_integer(s->asked) ? text : gg_arena_printf(arena, "%.*s.double()", GG_STR_ARG(text));
 }
 
 bool gg__take_size(const gg_rule_input *in, const gg__sized *s, bool *to_double, gg_arena *arena, gg_edits *edits) {

@@ -1,11 +1,8 @@
 /* The `except` clauses of a file, and which of them could catch what a statement raises.  See syntax.h.  Any thread. */
-#include "repair/syntax.h"
+#include "repair/speakers.h"
 
-static bool makes_a_logger(TSNode node, void *data) {
-    const gg_tree *tree = data;
-    TSNode call = gg__field(gg__parent(node), "right"), function = gg__field(call, "function");
-    gg_str name = gg__text(tree, gg_node_is(function, "attribute") ? gg__field(function, "attribute") : function);
-    return gg_str_is(name, "getLogger") || gg_str_is(name, "get_logger");
+static bool is_given_a_logger(TSNode node, void *data) {
+    return gg__makes_logger(data, gg__field(gg__parent(node), "right"));
 }
 
 /* `logger.info("…")` of a logger of the module's */
@@ -15,7 +12,7 @@ static bool is_message(const gg_tree *tree, TSNode call) {
         if (!gg_node_is(gg__child(arguments, i), "string")) return false;
     return gg_node_is(call, "call") && gg_node_is(object, "identifier") &&
            gg__is_bound_in_module(tree, gg__text(tree, object)) &&
-           gg__each_module_binding(tree, gg__text(tree, object), makes_a_logger, (void *)tree);
+           gg__each_module_binding(tree, gg__text(tree, object), is_given_a_logger, (void *)tree);
 }
 
 /* `try: import x`, and perhaps a flag, another name or a message, and nothing else in it */

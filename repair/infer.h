@@ -114,6 +114,8 @@ gg__meta gg__moved(gg__inference *s, const gg__call *call, bool *known);
 gg__meta gg__subscript(gg__inference *s, TSNode node);
 /* The indices of a subscript one by one, and how many; 0 when there are more than `max`. */
 uint32_t gg__indices_of(TSNode subscript, TSNode *out, uint32_t max);
+/* `B, T, C = x.shape`, by which alone the name is bound: x, and which of its sizes the name is; else null (counted.c). */
+TSNode gg__unpacked_of(const gg_tree *tree, TSNode name, int32_t *at);
 /* Is the name the index of a loop over all there is in that dimension of the tensor, `for i in range(x.shape[0])`? (counted.c) */
 bool gg__counts_through(const gg_tree *tree, TSNode index, TSNode x, int32_t dim);
 bool gg__is_counter(const gg_tree *tree, TSNode index); /* … or of any range, or of enumerate(…) */

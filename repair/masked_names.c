@@ -386,9 +386,7 @@ bool gg__edit_named_masked(const gg__named_masked *n, gg_arena *arena, gg_edits 
             continue;
         }
         gg_str torch = gg__require_module(n->in->tree, size->asked, "torch", arena, edits);
-        gg_edits_add(edits, gg_node_span(size->asked),
-                     gg_arena_printf(arena, "%.*s%s", GG_STR_ARG(gg__size_text(n->in, size, torch, arena)),
-                                     gg__counts_as_integer(size->asked) ? "" : ".double()"));
+        gg_edits_add(edits, gg_node_span(size->asked), gg__size_text_asked(n->in, size, torch, arena));
     }
     for (uint32_t i = 0; i < n->name_count; i++) gg__delete_statement(n->in->tree, n->statements[i], edits);
     if (edits == out) return true;

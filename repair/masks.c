@@ -37,12 +37,11 @@ static bool read_item(const gg_rule_input *in, TSNode node, bool draws, gg__item
         return false;
     }
     out->mask = gg__strip_parentheses(out->mask);
-    out->of = draws ? gg__infer_drawn(in, out->base) : gg__infer(in, out->base);
-    out->by = gg__infer(in, out->mask);
-    if (is_row(out->base) && gg__is_reduced_each_time(in, node)) {
-        out->of = gg__infer_loosely(in, out->base);
-        out->by = gg__infer_loosely(in, out->mask);
-    }
+    bool loosely = is_row(out->base) && gg__is_reduced_each_time(in, node);
+    out->of = loosely ? gg__infer_loosely(in, out->base)
+              : draws ? gg__infer_drawn(in, out->base)
+                      : gg__infer(in, out->base);
+    out->by = loosely ? gg__infer_loosely(in, out->mask) : gg__infer(in, out->mask);
     return is_mask_of(out->by, out->of) && (!select || out->by.rank == out->of.rank);
 }
 
@@ -55,6 +54,13 @@ bool gg__masked_item_drawn(const gg_rule_input *in, TSNode node, gg__item *out) 
 }
 
 /* ---- text ---------------------------------------------------------------------------------------------------------------- */
+
+gg_str gg__text_around(const gg_tree *tree, TSNode node, TSNode part, gg_str text, gg_arena *arena) {
+    gg_str all = gg_text_bytes(gg_tree_text(tree));
+    gg_str front = gg_str_slice(all, ts_node_start_byte(node), ts_node_start_byte(part));
+    gg_str behind = gg_str_slice(all, ts_node_end_byte(part), ts_node_end_byte(node));
+    return gg_arena_printf(arena, "%.*s%.*s%.*s", GG_STR_ARG(front), GG_STR_ARG(text), GG_STR_ARG(behind));
+}
 
 gg_str gg__operand_text(const gg_rule_input *in, TSNode node, gg_arena *arena) {
     static const char *const tight[] = {"identifier", "attribute", "subscript", "call", "parenthesized_expression"};
@@ -75,11 +81,7 @@ gg_str gg__mask_text(const gg_rule_input *in, const gg__item *item, gg_arena *ar
 static gg_str base_text(const gg_rule_input *in, const gg__item *item, gg_arena *arena) {
     TSNode base = gg__strip_parentheses(item->base);
     if (ts_node_is_null(item->inner)) return gg__text(in->tree, base);
-    gg_str all = gg_text_bytes(gg_tree_text(in->tree));
-    gg_str front = gg_str_slice(all, ts_node_start_byte(base), ts_node_start_byte(item->inner));
-    gg_str behind = gg_str_slice(all, ts_node_end_byte(item->inner), ts_node_end_byte(base));
-    return gg_arena_printf(arena, "%.*s%.*s%.*s", GG_STR_ARG(front), GG_STR_ARG(gg__text(in->tree, item->row)),
-                           GG_STR_ARG(behind));
+    return gg__text_around(in->tree, base, item->inner, gg__text(in->tree, item->row), arena);
 }
 
 gg_str gg__spread_item(const gg__masked *e, const gg__item *item, gg_str torch, gg_arena *arena) {

@@ -49,6 +49,8 @@ gg_str gg__spread(const gg__masked *e, TSNode node, gg_str torch, gg_arena *aren
 gg_str gg__spread_item(const gg__masked *e, const gg__item *item, gg_str torch, gg_arena *arena);
 /* The mask with as many dimensions as the base. */
 gg_str gg__mask_text(const gg_rule_input *in, const gg__item *item, gg_arena *arena);
+/* The text of a node with another one in the place of a part of it. */
+gg_str gg__text_around(const gg_tree *tree, TSNode node, TSNode part, gg_str text, gg_arena *arena);
 /* Its text as the operand of an attribute or subscript. */
 gg_str gg__operand_text(const gg_rule_input *in, TSNode node, gg_arena *arena);
 
@@ -97,9 +99,8 @@ TSNode gg__size_asked(const gg_tree *tree, TSNode node, bool *elements);
 bool gg__is_size(const gg_rule_input *in, TSNode node, gg__sized *out);
 /* The same as an int64 tensor without dimensions, as an operand.  Text of the arena. */
 gg_str gg__size_text(const gg_rule_input *in, const gg__sized *s, gg_str torch, gg_arena *arena);
-/* Is what asks for it in a condition met by an integer, or by nothing?  Else the tensor has to be of float64: it would be compared with a floating number
- * in single precision. */
-bool gg__counts_as_integer(TSNode asked);
+/* … where a condition asks for it: of float64 unless it meets an integer or nothing, since a floating number is compared with others in single precision. */
+gg_str gg__size_text_asked(const gg_rule_input *in, const gg__sized *s, gg_str torch, gg_arena *arena);
 /* Can a tensor be the number wherever it is used?  `edits`: the uses are written; `to_double`: the tensor has to be of float64.  Each may be NULL. */
 bool gg__take_size(const gg_rule_input *in, const gg__sized *s, bool *to_double, gg_arena *arena, gg_edits *edits);
 void gg__edit_size(const gg_rule_input *in, const gg__sized *s, gg_arena *arena, gg_edits *edits);
@@ -171,6 +172,9 @@ bool gg__then_select(const gg_rule_input *in, gg_edits *first, TSNode condition,
 /* The first of the rules of these codes that is offered for the site, as an edit of the text, which is that of in->tree; the text is replaced. */
 bool gg__apply_one_of(const gg_rule_input *in, const char *const *codes, size_t count, gg_safety most, gg_arena *arena,
                       gg_text **text, bool *copies);
+/* … for a break of that id at a span of the text, of which `tree` is; with the facts of the site. */
+bool gg__apply_at(const gg_rule_input *in, gg_tree *tree, gg_str id, gg_span span, const char *const *codes,
+                  size_t count, gg_safety most, gg_arena *arena, gg_text **text, bool *copies);
 /* The lines in which the texts differ, as one edit, its text in the arena. */
 void gg__add_difference(const gg_text *before, gg_str after, gg_arena *arena, gg_edits *out);
 

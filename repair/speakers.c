@@ -11,8 +11,7 @@ static bool makes_own_logger(const gg_tree *tree, TSNode value) {
     return gg_node_is(value, "call") && gg__refers_to(tree, gg__field(value, "function"), "logging.getLogger");
 }
 
-/* `logging.getLogger(…)`, `get_logger(…)`, `logging.get_logger(…)`, with a get_logger from elsewhere */
-static bool makes_logger(const gg_tree *tree, TSNode value) {
+bool gg__makes_logger(const gg_tree *tree, TSNode value) {
     gg_str name = gg__called_name(tree, value);
     return gg_node_is(value, "call") && (gg_str_is(name, "getLogger") || gg_str_is(name, "get_logger"));
 }
@@ -103,7 +102,7 @@ static bool is_made_by(const gg_tree *tree, TSNode object, maker makes) {
 
 bool gg__is_logger(const gg_tree *tree, TSNode object) {
     if (gg__is_own_logger(tree, object)) return true;
-    return !defines_its_own(tree) && is_made_by(tree, object, makes_logger);
+    return !defines_its_own(tree) && is_made_by(tree, object, gg__makes_logger);
 }
 
 bool gg__is_own_logger(const gg_tree *tree, TSNode object) {

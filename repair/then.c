@@ -50,21 +50,20 @@ bool gg__apply_one_of(const gg_rule_input *in, const char *const *codes, size_t 
     return done;
 }
 
-/* The branch of the text as a site. */
-static bool select_in(const gg_rule_input *in, gg_text **text, gg_tree *tree, gg_span condition, gg_arena *arena,
-                      bool *copies) {
-    static const char *const codes[] = {"GG002", "GG010", "GG011", "GG013", "GG045"};
+bool gg__apply_at(const gg_rule_input *in, gg_tree *tree, gg_str id, gg_span span, const char *const *codes,
+                  size_t count, gg_safety most, gg_arena *arena, gg_text **text, bool *copies) {
     gg_site site = *in->site;
     gg_rule_input then = *in;
-    site.id = GG_STR("GB0170");
-    site.span = then.span = condition;
+    site.id = id;
+    site.span = then.span = span;
     then.site = &site;
     then.tree = tree;
     then.hindrance = NULL; /* it would be told of another text */
-    return gg__apply_one_of(&then, codes, GG_COUNT(codes), GG_SAFETY_EXACT, arena, text, copies);
+    return gg__apply_one_of(&then, codes, count, most, arena, text, copies);
 }
 
 bool gg__then_select(const gg_rule_input *in, gg_edits *first, TSNode condition, gg_arena *arena, gg_edits *out) {
+    static const char *const codes[] = {"GG002", "GG010", "GG011", "GG013", "GG045"};
     gg_text *text = NULL;
     gg_tree *tree = NULL;
     gg_error err = {0};
@@ -73,7 +72,8 @@ bool gg__then_select(const gg_rule_input *in, gg_edits *first, TSNode condition,
                 gg_tree_parse(&tree, text, NULL, NULL, 0, NULL, &err) == 0;
     at = (gg_span){moved(first, at.start), moved(first, at.end)};
     bool copies = false;
-    done = done && select_in(in, &text, tree, at, arena, &copies);
+    done = done &&
+           gg__apply_at(in, tree, GG_STR("GB0170"), at, codes, GG_COUNT(codes), GG_SAFETY_EXACT, arena, &text, &copies);
     if (done) gg__add_difference(gg_tree_text(in->tree), gg_text_bytes(text), arena, out);
     out->copies = out->copies || copies;
     gg_tree_unref(&tree);

@@ -5,16 +5,13 @@
 #include "repair/hindrance.h"
 #include "repair/infer.h"
 #include "repair/masks.h"
+#include "repair/parts.h"
 #include "repair/strides.h"
 
 typedef struct last_chosen {
     TSNode whole, base, mask, rows; /* `…[:, -1, :]`, h, m, `h.size(0)` */
     bool first;
 } last_chosen;
-
-static bool is_whole_slice(TSNode node) {
-    return gg_node_is(node, "slice") && gg__child_count(node) == 0;
-}
 
 /* `x.size(i)`, `x.shape[i]` of one of the names, of two ways to write i. */
 static bool is_size_of(const gg_tree *tree, TSNode node, gg_str x, const char *i, const char *from_end) {
@@ -28,25 +25,12 @@ static bool is_size_of(const gg_tree *tree, TSNode node, gg_str x, const char *i
            (gg_str_is(written, i) || gg_str_is(written, from_end));
 }
 
-/* … or a name that `rows, _, width = x.shape` alone gave: which of the three; -1 where it is none. */
-static int place_in_shape(const gg_tree *tree, TSNode node, gg_str x) {
-    TSNode binding = gg__only_binding(tree, node), names = gg__parent(binding), assignment = gg__parent(names);
-    TSNode shape = gg__field(assignment, "right"), call = shape;
-    if (gg_node_is(shape, "call")) shape = gg__field(shape, "function");
-    gg_str asked = gg__text(tree, gg__field(shape, "attribute"));
-    bool calls = !ts_node_eq(call, shape) && gg__child_count(gg__field(call, "arguments")) == 0;
-    if (!gg_node_is(names, "pattern_list") || gg__child_count(names) != 3 || !gg_node_is(assignment, "assignment") ||
-        !gg_str_equal(gg__text(tree, gg__field(shape, "object")), x) || !gg_str_is(asked, calls ? "size" : "shape"))
-        return -1;
-    for (uint32_t i = 0; i < 3; i++)
-        if (ts_node_eq(gg__child(names, i), binding)) return (int)i;
-    return -1;
-}
-
-/* … of the tensor as it still is: its name is bound once. */
-static bool is_unpacked(const gg_rule_input *in, const last_chosen *c, TSNode node, int place) {
-    return gg_node_is(node, "identifier") && !ts_node_is_null(gg__only_binding(in->tree, c->base)) &&
-           place_in_shape(in->tree, node, gg__text(in->tree, c->base)) == place;
+/* … or a name that `rows, _, width = x.shape` gave, of the tensor as it still is: its name is bound once. */
+static bool is_unpacked(const gg_rule_input *in, const last_chosen *c, TSNode node, int32_t place) {
+    int32_t at;
+    TSNode of = gg__unpacked_of(in->tree, node, &at);
+    return at == place && gg_str_equal(gg__text(in->tree, of), gg__text(in->tree, c->base)) &&
+           !ts_node_is_null(gg__only_binding(in->tree, c->base));
 }
 
 /* The item itself: `h[m, :]`, `h[m]`. */
@@ -55,15 +39,15 @@ static bool read_item(TSNode item, last_chosen *out) {
     if (!gg_node_is(item, "subscript") || count < 2 || count > 3) return false;
     out->base = gg__child(item, 0);
     out->mask = gg__child(item, 1);
-    if (count == 3 && !is_whole_slice(gg__child(item, 2))) return false;
+    if (count == 3 && !gg__is_colon(gg__child(item, 2))) return false;
     return gg_node_is(out->base, "identifier") && gg_node_is(out->mask, "identifier");
 }
 
 /* `[:, -1, :]`, `[:, 0]` of the view. */
 static bool read_choice(const gg_tree *tree, TSNode whole, last_chosen *out) {
     uint32_t count = gg__child_count(whole);
-    if (!gg_node_is(whole, "subscript") || count < 3 || count > 4 || !is_whole_slice(gg__child(whole, 1))) return false;
-    if (count == 4 && !is_whole_slice(gg__child(whole, 3))) return false;
+    if (!gg_node_is(whole, "subscript") || count < 3 || count > 4 || !gg__is_colon(gg__child(whole, 1))) return false;
+    if (count == 4 && !gg__is_colon(gg__child(whole, 3))) return false;
     gg_str place = gg__text(tree, gg__child(whole, 2));
     out->whole = whole;
     out->first = gg_str_is(place, "0");
@@ -124,10 +108,11 @@ static bool match(const gg_rule_input *in, last_chosen *out) {
         return gg__hinder(in, out->mask, "is not known to be a bool mask of the first two sizes, where they are");
     if (!gg__is_always_evaluated(in, out->whole))
         return gg__hinder(in, out->whole, "is not evaluated each time its statement runs");
-    if (gg__may_be_caught_as(tree, gg__statement(out->whole), GG_STR("RuntimeError")))
-        return gg__hinder(in, out->whole, "code around it may catch what it raises");
     if (is_handed_on(in, out->whole)) /* each row is then as far from the next as an example is long */
         return gg__hinder(in, out->whole, "is handed on: its strides are a view's");
+    if (gg__may_be_caught_as(tree, gg__statement(out->whole),
+                             GG_STR("RuntimeError"))) /* asked last: it may read the whole file */
+        return gg__hinder(in, out->whole, "code around it may catch what it raises");
     return gg__can_name(tree, out->whole, "torch");
 }
 

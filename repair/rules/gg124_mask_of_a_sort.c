@@ -78,10 +78,8 @@ static bool is_left_as_sorted(TSNode node, void *data) {
     if (gg__is_in_inner_function(node, gg__function(s->item))) return false;
     if (gg_node_is(parent, "subscript") &&
         ts_node_eq(gg__field(parent, "value"), node)) { /* what is no view, or only read */
-        TSNode left = gg__field(around, "left");
         return ts_node_eq(parent, s->item) || ts_node_eq(parent, s->base) ||
-               (gg_node_is(around, "subscript") && !ts_node_eq(gg__field(around, "value"), parent) &&
-                !ts_node_eq(left, parent));
+               (gg_node_is(around, "subscript") && !ts_node_eq(gg__field(around, "value"), parent));
     }
     if (gg_node_is(parent, "attribute"))
         return gg__is_one_of(gg__text(s->in->tree, gg__field(parent, "attribute")), looks, GG_COUNT(looks));

@@ -140,7 +140,7 @@ static bool read_branch(reduced_arms *r) {
         TSNode around = gg__parent(asked); /* compared as it is: what is computed with a tensor is rounded otherwise */
         bool whole = ts_node_eq(asked, condition) || gg_node_is(around, "not_operator") ||
                      (gg_node_is(around, "comparison_operator") && gg__child_count(around) == 2);
-        return whole && ts_node_is_null(only_read(r, r->arms[0].value)) && !gg__reads(tree, r->arms[0].value, r->name);
+        return whole && !gg__reads(tree, r->arms[0].value, r->name);
     }
     return false;
 }
@@ -181,20 +181,18 @@ static bool match(const gg_rule_input *in, reduced_arms *r) {
     if (ts_node_is_null(r->call) || !gg__visit(r->consumer, is_called_first, r) ||
         !gg__visit(gg__function(r->item), is_settled, r))
         return gg__hinder(in, r->item, "is more than summed or averaged right behind the branch");
-    if (gg__may_be_caught(tree, r->branch)) /* what fails in an arm fails as another error in a graph */
-        return gg__hinder(in, r->branch, "code around it may catch what it raises");
-    return !gg__has_comment(tree, gg_node_span(r->call)) && gg__can_name(tree, r->item, "torch");
+    if (gg__has_comment(tree, gg_node_span(r->call)) || !gg__can_name(tree, r->item, "torch")) return false;
+    /* What fails in an arm fails as another error in a graph.  Asked last: it may read the whole file. */
+    return !gg__may_be_caught(tree, r->branch) || gg__hinder(in, r->branch, "code around it may catch what it raises");
 }
 
 /* ---- the text ------------------------------------------------------------------------------------------------------------------ */
 
 /* The reduction of an expression, in the words of the one behind the branch. */
 static gg_str reduced(const reduced_arms *r, TSNode value, bool first, gg_arena *arena) {
-    gg_str all = gg_text_bytes(gg_tree_text(r->in->tree));
-    gg_str front = gg_str_slice(all, ts_node_start_byte(r->call), ts_node_start_byte(r->use));
-    gg_str behind = gg_str_slice(all, ts_node_end_byte(r->use), ts_node_end_byte(r->call));
-    return gg_arena_printf(arena, "%.*s%.*s%s%.*s", GG_STR_ARG(front),
-                           GG_STR_ARG(gg__operand_text(r->in, value, arena)), first ? "[0]" : "", GG_STR_ARG(behind));
+    gg_str text =
+        gg_arena_printf(arena, "%.*s%s", GG_STR_ARG(gg__operand_text(r->in, value, arena)), first ? "[0]" : "");
+    return gg__text_around(r->in->tree, r->call, r->use, text, arena);
 }
 
 /* The condition, which asks how many are chosen where it asked how many the name holds. */
@@ -203,13 +201,10 @@ static gg_str asked_text(const reduced_arms *r, gg_arena *arena) {
     TSNode condition = gg__field(r->branch, "condition");
     gg__item item;
     if (ts_node_is_null(r->asked) || !gg__masked_item(r->in, r->item, &item)) return gg__text(tree, condition);
-    gg_str all = gg_text_bytes(gg_tree_text(tree)), torch = gg__module_alias(tree, r->branch, "torch");
-    gg_str front = gg_str_slice(all, ts_node_start_byte(condition), ts_node_start_byte(r->asked));
-    gg_str behind = gg_str_slice(all, ts_node_end_byte(r->asked), ts_node_end_byte(condition));
-    return gg_arena_printf(arena, "%.*s%.*s.count_nonzero(%.*s)%s%.*s", GG_STR_ARG(front),
-                           GG_STR_ARG(torch.len ? torch : GG_STR("torch")),
-                           GG_STR_ARG(gg__text(tree, gg__strip_parentheses(item.mask))),
-                           gg__counts_as_integer(r->asked) ? "" : ".double()", GG_STR_ARG(behind));
+    gg_str torch = gg__module_alias(tree, r->branch, "torch");
+    gg__sized size = {.asked = r->asked, .counted = item.mask};
+    return gg__text_around(tree, condition, r->asked,
+                           gg__size_text_asked(r->in, &size, torch.len ? torch : GG_STR("torch"), arena), arena);
 }
 
 static void push(const reduced_arms *r, gg_arena *arena, gg_edits *out) {
@@ -264,21 +259,14 @@ static bool then(const reduced_arms *r, const char *id, gg_str wanted, const cha
     TSNode start = ts_node_is_null(r->before) ? r->branch : r->before;
     finding f = {.tree = tree, .text = wanted, .from = ts_node_start_byte(start)};
     bool copies = false, found = !gg__visit(gg_tree_root(tree), is_elsewhere, &f);
-    gg_site site = *r->in->site;
-    gg_rule_input there = *r->in;
-    site.id = gg_str_from(id);
-    site.span = there.span = found ? gg_node_span(f.found) : (gg_span){0};
-    there.site = &site;
-    there.tree = tree;
-    there.hindrance = NULL; /* it would be told of another text */
-    bool done = found && gg__apply_one_of(&there, codes, count, GG_SAFETY_NUMERIC, arena, text, &copies);
+    bool done = found && gg__apply_at(r->in, tree, gg_str_from(id), gg_node_span(f.found), codes, count,
+                                      GG_SAFETY_NUMERIC, arena, text, &copies);
     gg_tree_unref(&tree);
     return done && !copies;
 }
 
 static bool take(const gg_rule_input *in, TSNode *out_node, gg_arena *arena, gg_edits *edits) {
-    static const char *const reductions[] = {"GG042"}, *const selections[] = {"GG010", "GG011"},
-                             *const last[] = {"GG122"};
+    static const char *const reductions[] = {"GG042"}, *const selections[] = {"GG010", "GG011", "GG122"};
     gg_arena *own = gg_arena_new();
     gg_edits first = {0};
     gg_text *text = NULL;
@@ -293,8 +281,7 @@ static bool take(const gg_rule_input *in, TSNode *out_node, gg_arena *arena, gg_
     done = done && then(&r, "GB0036", gg__text(in->tree, r.item), reductions, GG_COUNT(reductions), own, &text);
     if (done) { /* the break at the condition, or that would move there */
         gg_str asks = asked_text(&r, own);
-        bool selected = then(&r, "GB0170", asks, selections, GG_COUNT(selections), own, &text) ||
-                        then(&r, "GB0170", asks, last, GG_COUNT(last), own, &text);
+        bool selected = then(&r, "GB0170", asks, selections, GG_COUNT(selections), own, &text);
         done = selected || (!r.asks && ts_node_is_null(r.before));
     }
     if (done && edits) gg__add_difference(gg_tree_text(in->tree), gg_text_bytes(text), arena, edits);
