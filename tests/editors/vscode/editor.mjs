@@ -218,21 +218,30 @@ export class Editor {
     });
   }
 
-  /** The entries of the light bulb at what is underlined; the menu stays open. */
-  async bulb(text) {
+  /** Where the light bulb of what is underlined is; the cursor is put there. */
+  async bulbBox(text) {
     let clicked = await this.clickOn(text);
     const bulbs = this.page.locator(".editor-instance [class*=codicon-gutter-lightbulb], .editor-instance .lightBulbWidget:visible");
-    const box = await this.until(`the light bulb of ${text}`, async () => {
+    return this.until(`the light bulb of ${text}`, async () => {
       const boxes = await Promise.all((await bulbs.all()).map((bulb) => bulb.boundingBox({ timeout: ATTEMPT_MS }).catch(() => null)));
       const marks = (await this.underlined()).filter((mark) => mark.text === text); // a code lens that comes moves it
       if (marks.length && !marks.some((mark) => mark.y === clicked.y)) clicked = await this.clickOn(text);
       const isBeside = ({ y, height }) => marks.some((mark) => y <= mark.y && mark.y <= y + height);
       return boxes.find((place) => place && isBeside(place)); // not that of the line before
     });
-    await this.page.mouse.click(box.x + box.width / 2, box.y + box.height / 2);
+  }
+
+  /** The entries of the light bulb at what is underlined; the menu stays open.  What comes from the server meanwhile may move the bulb away from the
+   *  mouse, or close the menu at once: then once more. */
+  bulb(text) {
     const rows = this.page.locator(".action-widget .monaco-list-row.action");
-    await rows.first().waitFor();
-    return rows.allInnerTexts();
+    return this.until(`the menu of ${text}`, async () => {
+      const box = await this.bulbBox(text);
+      await this.page.mouse.click(box.x + box.width / 2, box.y + box.height / 2);
+      const isOpen = await rows.first().waitFor({ timeout: ATTEMPT_MS }).then(() => true, () => false);
+      const entries = isOpen ? await rows.allInnerTexts() : [];
+      return entries.length > 0 && entries;
+    });
   }
 
   /** Picks an entry at the light bulb of what is underlined.  What comes from the server meanwhile may close the menu under the mouse: then once more. */
