@@ -49,7 +49,9 @@ bool gg__reads_no_chosen(const gg__routing *r, TSNode node);
 
 /* routed_rows.c: the expression, of chosen rows, for all of them. */
 bool gg__routed_rows(gg__routing *r, TSNode node, gg__rows *out);
-gg_str gg__routed_mask_text(const gg__routing *r, int32_t rank); /* `chosen[..., None]` */
+gg_str
+gg__routed_mask_text(const gg__routing *r,
+                     int32_t rank); /* `chosen`, for tensors with as many dimensions as the target, or with one */
 gg_str gg__routed_where(const gg__routing *r, gg_str mask, gg_str value, gg_str other);
 
 #endif

@@ -8,11 +8,9 @@
 /* ---- texts ------------------------------------------------------------------------------------------------------------------------ */
 
 gg_str gg__routed_mask_text(const gg__routing *r, int32_t rank) {
-    gg_str out = r->chosen;
-    if (rank > 1) out = gg_arena_printf(r->arena, "%.*s[...", GG_STR_ARG(out));
-    for (int32_t i = 1; i < rank; i++)
-        out = gg_arena_printf(r->arena, "%.*s, None%s", GG_STR_ARG(out), i + 1 == rank ? "]" : "");
-    return out;
+    if (rank > 1) return r->chosen;
+    return ts_node_is_null(r->binding) ? r->rows_text
+                                       : gg_arena_printf(r->arena, "%.*s.flatten()", GG_STR_ARG(r->chosen));
 }
 
 gg_str gg__routed_where(const gg__routing *r, gg_str mask, gg_str value, gg_str other) {
@@ -136,6 +134,8 @@ static bool read_call(gg__routing *r, TSNode call, gg__rows *out) {
     bool activates = gg__is_activation(tree, function);
     if (!activates && (of.rank < 2 || !gg__reads_no_chosen(r, function) || !gg__is_row_wise(tree, function)))
         return gg__hinder(r->in, function, "is not known to treat each row alike, whatever the others are");
+    if (!activates && !ts_node_is_null(r->guard) && !gg__is_called_anyway(tree, function))
+        return gg__hinder(r->in, function, "may be missing, or of another size, where no row is chosen");
     r->takes = true;
     *out =
         (gg__rows){gg_arena_printf(r->arena, "%.*s(%.*s)", GG_STR_ARG(gg__text(tree, function)), GG_STR_ARG(of.text)),

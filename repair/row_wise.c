@@ -5,12 +5,12 @@ enum { MAX_LOCALS = 16 };
 
 /* ---- activations ----------------------------------------------------------------------------------------------------------------- */
 
-static const char *const activations[] = {"relu",   "gelu",     "silu",  "tanh",      "sigmoid",   "softplus",
-                                          "elu",    "selu",     "relu6", "mish",      "hardswish", "leaky_relu",
-                                          "square", "softsign", "exp",   "logsigmoid"};
+static const char *const activations[] = {"relu",      "gelu",       "silu",   "tanh",     "sigmoid",
+                                          "softplus",  "elu",        "selu",   "relu6",    "mish",
+                                          "hardswish", "leaky_relu", "square", "softsign", "logsigmoid"};
 
 bool gg__is_activation_method(gg_str name) {
-    static const char *const methods[] = {"relu", "tanh", "sigmoid", "square", "exp"};
+    static const char *const methods[] = {"relu", "tanh", "sigmoid", "square"};
     return gg__is_one_of(name, methods, GG_COUNT(methods));
 }
 

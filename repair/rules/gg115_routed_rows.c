@@ -167,14 +167,14 @@ static bool check(const gg_rule_input *in, gg_rule_match *out) {
     return fits;
 }
 
-/* `chosen = (choice == e).view(out.shape[:-1])`: with other sizes or dimensions it is an error, and no row for all. */
+/* `chosen = (choice == e).view(out.shape[:1] + (1,) * (out.dim() - 1))`: with other sizes it is an error, and no row for all. */
 static gg_str chosen_text(const gg__routing *r) {
-    gg__meta m = gg__infer_loosely(r->in, r->target);
-    gg_str out = gg__text(r->in->tree, r->target);
+    gg_str out = gg__text(r->in->tree, r->target), mask = r->rows_text, dim = GG_STR("1");
     bool loose = r->place.len == 0 && !gg_node_is(r->mask, "identifier") && !gg_node_is(r->mask, "call");
-    gg_str rest = m.rank > 1 ? gg_arena_printf(r->arena, "[:-%d]", (int)m.rank - 1) : GG_STR("");
-    return gg_arena_printf(r->arena, "%.*s = %s%.*s%s.view(%.*s.shape%.*s)", GG_STR_ARG(r->chosen), loose ? "(" : "",
-                           GG_STR_ARG(r->rows_text), loose ? ")" : "", GG_STR_ARG(out), GG_STR_ARG(rest));
+    if (ts_node_is_null(r->binding)) dim = gg_arena_printf(r->arena, "%.*s.dim()", GG_STR_ARG(mask));
+    return gg_arena_printf(r->arena, "%.*s = %s%.*s%s.view(%.*s.shape[:%.*s] + (1,) * (%.*s.dim() - %.*s))",
+                           GG_STR_ARG(r->chosen), loose ? "(" : "", GG_STR_ARG(mask), loose ? ")" : "", GG_STR_ARG(out),
+                           GG_STR_ARG(dim), GG_STR_ARG(out), GG_STR_ARG(dim));
 }
 
 /* The body of the guard moves out of it. */
