@@ -92,8 +92,9 @@ struct gg_hindrance { /* what keeps a rule from mending a break that it is made 
     const gg_rule *rule;
     gg_span span;  /* the code that stands in its way, in the tree */
     char why[160]; /* in words, one line; empty: none was told */
+    bool general;  /* any such code breaks: what a rule that is made for this code says tells more */
 };
-/* What keeps the first of the rules up to a safety that says so; false where none does, where one of them applies, and where a file nests too deep. */
+/* What keeps the first of the rules up to a safety that says so, of those that say more than others; false where none does, where one of them applies, and where a file nests too deep. */
 bool gg_repair_hindrance(const gg_rule_input *in, gg_safety max_safety, gg_hindrance *out);
 /* "line 12, `print(x)`: runs on one way only" */
 gg_str gg_hindrance_text(const gg_hindrance *hindrance, const gg_tree *tree, bool markdown, gg_arena *arena);

@@ -21,6 +21,13 @@ bool gg__hinder(const gg_rule_input *in, TSNode node, const char *why, ...) {
     return false;
 }
 
+bool gg__hinder_generally(const gg_rule_input *in, TSNode node, const char *why) {
+    bool silent = in->hindrance == NULL || in->hindrance->why[0];
+    (void)gg__hinder(in, node, "%s", why);
+    if (!silent) in->hindrance->general = true;
+    return false;
+}
+
 enum { MAX_META = 56 };
 
 /* "float32 [2, ?]" */
@@ -77,7 +84,7 @@ bool gg_repair_hindrance(const gg_rule_input *in, gg_safety max_safety, gg_hindr
         asking.hindrance = &told;
         if (rules[i]->safety > max_safety) continue;
         if (rules[i]->check(&asking, &match)) return false;
-        if (told.why[0] && out->rule == NULL) *out = told;
+        if (told.why[0] && (out->rule == NULL || (out->general && !told.general))) *out = told;
     }
     return out->rule != NULL;
 }

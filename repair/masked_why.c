@@ -27,7 +27,7 @@ bool gg__masked_why(const gg_rule_input *in) {
     gg__item item;
     if (!gg_str_is(in->site->id, "GB0036") || in->site->first == NULL || ts_node_is_null(choice)) return false;
     if (gg__masked_item(in, choice, &item))
-        return gg__hinder(
+        return gg__hinder_generally(
             in, choice,
             "is more than summed, counted or stored under the mask: how many elements it has is known at run "
             "time only");
@@ -57,6 +57,6 @@ bool gg__sized_why(const gg_rule_input *in) {
     gg_str name = gg__text(in->tree, gg__field(gg__field(at, "function"), "attribute"));
     if (!gg_str_is(in->site->id, "GB0036") || !gg_node_is(at, "call")) return false;
     for (size_t i = 0; i < GG_COUNT(rows); i++)
-        if (gg_str_is(name, rows[i].name)) return gg__hinder(in, at, "%s", rows[i].why);
+        if (gg_str_is(name, rows[i].name)) return gg__hinder_generally(in, at, rows[i].why);
     return false;
 }

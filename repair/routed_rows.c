@@ -132,11 +132,13 @@ static bool read_call(gg__routing *r, TSNode call, gg__rows *out) {
     if (gg__child_count(arguments) != 1 || !gg__routed_rows(r, gg__child(arguments, 0), &of))
         return read_method(r, call, out);
     bool activates = gg__is_activation(tree, function);
-    if (!activates && (of.rank < 2 || !gg__reads_no_chosen(r, function) || !gg__is_row_wise(tree, function)))
-        return gg__hinder(r->in, function, "is not known to treat each row alike, whatever the others are");
-    if (!activates && !ts_node_is_null(r->guard) && !gg__is_called_anyway(tree, function))
-        return gg__hinder(r->in, function, "may be missing, or of another size, where no row is chosen");
+    bool calls = gg__reads_no_chosen(r, function) && gg__calls_module(tree, function);
+    if (!activates && !calls) return false;
     r->takes = true;
+    if (calls && (of.rank < 2 || !gg__is_row_wise(tree, function)))
+        return gg__hinder(r->in, function, "is not known to treat each row alike, whatever the others are");
+    if (calls && !ts_node_is_null(r->guard) && !gg__is_called_anyway(tree, function))
+        return gg__hinder(r->in, function, "may be missing, or of another size, where no row is chosen");
     *out =
         (gg__rows){gg_arena_printf(r->arena, "%.*s(%.*s)", GG_STR_ARG(gg__text(tree, function)), GG_STR_ARG(of.text)),
                    of.rank, false};

@@ -7,6 +7,8 @@
 /* Is what the function of a call calls, `expert`, `self.experts[i]`, `self.proj`, a module that the class around makes of torch's Linear, LayerNorm and
  * activations, or of classes of the file whose forward() is made of such?  It goes along the last dimension alone, draws nothing and keeps nothing. */
 bool gg__is_row_wise(const gg_tree *tree, TSNode function);
+/* Is it `self.proj`, or one of `self.experts`? */
+bool gg__calls_module(const gg_tree *tree, TSNode function);
 /* Does each module that the call calls in turn take what the others take: are as many called as there are, all of one kind and size? */
 bool gg__is_called_anyway(const gg_tree *tree, TSNode function);
 /* `F.gelu`, `torch.tanh`: an activation, of one tensor. */

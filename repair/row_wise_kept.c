@@ -102,6 +102,10 @@ static TSNode path_of(const gg_tree *tree, TSNode function) {
     return gg__modules_called(tree, function);
 }
 
+bool gg__calls_module(const gg_tree *tree, TSNode function) {
+    return !ts_node_is_null(path_of(tree, function));
+}
+
 bool gg__is_row_wise(const gg_tree *tree, TSNode function) {
     static const char *const reaching[] = {"setattr",
                                            "_modules",

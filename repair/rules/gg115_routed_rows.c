@@ -93,7 +93,8 @@ static bool read_statements(gg__routing *r, TSNode from) {
                      !gg__has_comment(r->in->tree, gg_node_span(at)) &&
                      (read_store(r, inner) || read_temporary(r, inner));
         if (!reads && (!ts_node_is_null(r->guard) || r->store_count == 0))
-            return gg__hinder(r->in, at,
+            return r->takes &&
+                   gg__hinder(r->in, at,
                               "does more with the rows that are chosen than a module of each, sums and products");
         if (!reads) break;
         if (ts_node_is_null(r->first)) r->first = at;

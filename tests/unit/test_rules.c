@@ -208,6 +208,8 @@ static void test_what_hinders_is_said(void **state) {
         {"GG042", "untouched_std.py",
          "line 10, `h[m]`: is more than summed, counted or stored under the mask: how many elements it has is known at "
          "run time only"},
+        {"GG115", "untouched_more_turns.py",
+         "line 22, `self.experts[e]`: may be missing, or of another size, where no row is chosen"},
         {"GG071", "untouched_read_twice.py",
          "line 9, `if flag:…`: needs the number `flag`, for which a tensor is not proven to do"},
     };
