@@ -213,6 +213,8 @@ static gg__meta infer(gg__inference *s, TSNode node) {
         gg__meta fact = from_fact(s->in, node);
         if (gg__is_number(fact)) fact = settled(s, node, fact);
         if (may_be_a_flag(s->in, node, fact)) return gg__unknown;
+        if (fact.sort == GG__UNKNOWN && s->loose && gg__is_counter(s->in->tree, node))
+            return gg__any_number(GG__SCALAR_INT); /* the site is in front of its loop */
         return fact.sort != GG__UNKNOWN ? fact : gg__module_number(s->in, node);
     }
     if (gg_node_is(node, "attribute")) return attribute(s, node);

@@ -61,7 +61,8 @@ static bool may_put_module(const gg_tree *tree, TSNode into, TSNode value) {
     gg_str called = gg__text(tree, gg_node_is(function, "attribute") ? gg__field(function, "attribute") : function);
     bool makes_one = gg_node_is(value, "call") && (called.len == 0 || (called.ptr[0] >= 'A' && called.ptr[0] <= 'Z') ||
                                                    gg_node_is(function, "identifier"));
-    if (!makes_one && !gg_node_is(value, "identifier")) return false;
+    bool class = !ts_node_is_null(gg__class_named(tree, gg__text(tree, value), NULL)); /* it is no module */
+    if (!makes_one && (class || !gg_node_is(value, "identifier"))) return false;
     if (gg_node_is(into, "attribute")) return !gg_str_is(gg__text(tree, owner), "self");
     if (!gg_node_is(into, "identifier")) return true;
     return !gg_node_is(gg__parent(gg__only_binding(tree, into)), "assignment");
@@ -79,6 +80,40 @@ static bool puts_module(const gg_tree *tree, TSNode node) {
            may_put_module(tree, gg__field(function, "object"), last);
 }
 
+/* Has a class with __init__ and forward() alone, as those have that treat each row alike, an attribute of that name? */
+typedef struct attribute_search {
+    const gg_tree *tree;
+    gg_str name;
+} attribute_search;
+
+static bool is_not_of_self(TSNode node, void *data) {
+    const attribute_search *s = data;
+    return !gg_node_is(node, "attribute") || !gg_str_is(gg__text(s->tree, gg__field(node, "object")), "self") ||
+           !gg_str_equal(gg__text(s->tree, gg__field(node, "attribute")), s->name);
+}
+
+static bool has_no_such_attribute(TSNode node, void *data) {
+    attribute_search *s = data;
+    if (!gg_node_is(node, "class_definition")) return true;
+    TSNode body = gg__field(node, "body");
+    for (uint32_t i = 0; i < gg__child_count(body); i++) {
+        gg_str method = gg__text(s->tree, gg__field(gg__child(body, i), "name"));
+        if (method.len && !gg_str_is(method, "__init__") && !gg_str_is(method, "forward")) return true;
+    }
+    return gg__visit(body, is_not_of_self, s);
+}
+
+/* May an attribute of that name be one of a module that treats each row alike? */
+static bool may_be_of_module(const gg_tree *tree, gg_str name) {
+    static const char *const torchs[] = {
+        "forward",        "weight", "bias", "eps",       "normalized_shape", "training",           "inplace",
+        "negative_slope", "alpha",  "beta", "threshold", "approximate",      "elementwise_affine", "in_features",
+        "out_features"};
+    attribute_search s = {tree, name};
+    return gg__is_one_of(name, torchs, GG_COUNT(torchs)) || gg_str_starts_with(name, GG_STR("_")) ||
+           !gg__visit(gg_tree_root(tree), has_no_such_attribute, &s);
+}
+
 /* No module is set from outside of its class, and none gets another forward(). */
 static bool is_left_alone(TSNode node, void *data) {
     const holding *h = data;
@@ -88,7 +123,8 @@ static bool is_left_alone(TSNode node, void *data) {
     if (!gg_node_is(node, "attribute")) return !puts_module(h->tree, node);
     gg_str name = gg__text(h->tree, gg__field(node, "attribute"));
     bool own = gg_str_is(gg__text(h->tree, gg__field(node, "object")), "self");
-    if (is_target(node) && (!own || gg_str_is(name, "forward"))) return false;
+    if (is_target(node) && (gg_str_is(name, "forward") || gg_str_is(name, "__class__"))) return false;
+    if (is_target(node) && !own && (gg_str_equal(name, h->name) || may_be_of_module(h->tree, name))) return false;
     return !gg_str_equal(name, h->name) || is_harmless(h->tree, node);
 }
 
@@ -112,7 +148,6 @@ bool gg__is_row_wise(const gg_tree *tree, TSNode function) {
                                            "add_module",
                                            "register_module",
                                            "__dict__",
-                                           "__class__",
                                            "_call_impl",
                                            "vars",
                                            "set_submodule",

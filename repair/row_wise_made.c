@@ -79,6 +79,13 @@ static bool has_sound_epsilon(const gg_tree *tree, TSNode arguments) {
     return gg__literal_value(tree, epsilon, &value) && value >= 1e-6;
 }
 
+/* `ACT2FN[config.hidden_act]`: any of the table in transformers treats each element alike. */
+static bool is_of_a_table(const gg_tree *tree, TSNode node) {
+    TSNode table = gg__field(node, "value");
+    return gg_node_is(node, "subscript") && (gg__refers_to(tree, table, "transformers.activations.ACT2FN") ||
+                                             gg__refers_to(tree, table, "...activations.ACT2FN"));
+}
+
 static bool makes(const gg_tree *tree, TSNode node, int depth) {
     static const char *const makers[] = {"Linear", "LayerNorm", "RMSNorm",   "Identity",  "ReLU",     "GELU",
                                          "SiLU",   "Tanh",      "Sigmoid",   "Softplus",  "ELU",      "SELU",
@@ -87,7 +94,7 @@ static bool makes(const gg_tree *tree, TSNode node, int depth) {
     TSNode function = gg__field(node, "function"), arguments = gg__field(node, "arguments"),
            attribute = gg__field(function, "attribute");
     gg_str name = gg__text(tree, attribute);
-    if (!gg_node_is(node, "call")) return gg_node_is(node, "comment");
+    if (!gg_node_is(node, "call")) return gg_node_is(node, "comment") || is_of_a_table(tree, node);
     if (gg_node_is(function, "identifier")) return is_row_wise_class(tree, function, depth + 1);
     if (ts_node_is_null(attribute) || !gg__refers_to(tree, gg__field(function, "object"), "torch.nn")) return false;
     bool holds = gg__is_one_of(name, holders, GG_COUNT(holders));

@@ -2,6 +2,7 @@
  * Offers: all rows through the module, and torch.where.  Refuses: modules that do not treat each row alike, rows that may be chosen twice, and what else reads
  * the chosen rows.
  * Safety: numeric.  Page: docs/rules/GG115.md */
+#include "repair/alias.h"
 #include "repair/hindrance.h"
 #include "repair/infer.h"
 #include "repair/masks.h"
@@ -31,11 +32,15 @@ static bool is_store_target(const gg__routing *r, TSNode target, gg__rows value)
            !gg_str_is(m.layout, "?"); /* perhaps expanded: copy_ raises then, a store does not */
 }
 
-/* `out = torch.zeros_like(x)`: a tensor that no gradient keeps. */
+/* `out = torch.zeros_like(x)` in front of the loop around: a tensor that no gradient keeps. */
 static bool is_made_for_it(const gg_rule_input *in, TSNode target) {
     static const char *const makers[] = {"zeros_like", "zeros",     "new_zeros", "empty_like",
                                          "empty",      "new_empty", "full_like", "clone"};
-    TSNode value = gg__only_value(in->tree, target), function = gg__field(value, "function");
+    gg_str name = gg__text(in->tree, target);
+    TSNode at = target, loop = gg__parent(gg__parent(gg__statement(target)));
+    while (gg_node_is(loop, "if_statement")) loop = gg__parent(gg__parent(loop));
+    if (gg_node_is(loop, "for_statement") && !gg__binds(in->tree, loop, name)) at = loop;
+    TSNode value = gg__value_at(in->tree, at, name), function = gg__field(value, "function");
     return gg_node_is(value, "call") &&
            gg__is_one_of(gg__text(in->tree, gg__field(function, "attribute")), makers, GG_COUNT(makers));
 }
