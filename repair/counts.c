@@ -85,7 +85,7 @@ gg_str gg__size_text(const gg_rule_input *in, const gg__sized *s, gg_str torch, 
     gg_str text = gg_arena_printf(arena, "%.*s.count_nonzero(%.*s)", GG_STR_ARG(torch), GG_STR_ARG(x));
     if (s->unique) { /* sorted, equal ones lie side by side; of nothing there is none */
         gg_str operand = gg__operand_text(in, s->counted, arena);
-        gg_str list = gg_arena_printf(arena, "%.*s%s", GG_STR_ARG(operand), s->of.rank == 1 ? "" : ".flatten()");
+        gg_str list = gg_arena_printf(arena, "%.*s.flatten()", GG_STR_ARG(operand));
         if (!s->consecutive)
             list = gg_arena_printf(arena, "%.*s.sort(%.*s).values", GG_STR_ARG(torch), GG_STR_ARG(list));
         text = gg_arena_printf(arena, "(%.*s.diff().count_nonzero() + min(%.*s.numel(), 1))", GG_STR_ARG(list),

@@ -1,5 +1,5 @@
 /* GG124 mask-of-a-sort: `i = order[m]` and `x[i] = v`, where order is the indices of torch.sort of x: what top-p filters do.
- * Offers: the mask put back in x's order, `i = m.scatter(0, order, m)`, under which a number is stored in the graph.
+ * Offers: the mask put back in x's order, `i = m.index_copy(0, order, m)`, under which a number is stored in the graph.
  * Refuses: unless order is what sorting x along its last dimension gave, nobody changes it, and numbers are stored at i, in x, and that is all.
  * Safety: exact.  Page: docs/rules/GG124.md */
 #include "repair/hindrance.h"
@@ -260,7 +260,7 @@ static int edit(const gg_rule_input *in, const gg_rule_match *rule_match, gg_are
     if (!match(in, &s)) return gg_fail(err, GG_ENOMATCH, "the places are not known to be those of a sort");
     gg_str mask = gg__text(in->tree, s.mask);
     gg_edits_add(out, gg_node_span(s.item),
-                 gg_arena_printf(arena, "%.*s.scatter(0, %.*s, %.*s)", GG_STR_ARG(mask),
+                 gg_arena_printf(arena, "%.*s.index_copy(0, %.*s, %.*s)", GG_STR_ARG(mask),
                                  GG_STR_ARG(gg__text(in->tree, s.base)), GG_STR_ARG(mask)));
     return 0;
 }

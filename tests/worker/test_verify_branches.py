@@ -21,6 +21,11 @@ COUNTS_IN_EVALUATION = (
     "    def other(self, x):\n        if not self.training:\n            self.n.add_(1)\n        return x * 2\n\n    def forward(self, x):\n"
 )
 
+SCALED = (
+    "class M(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.w = nn.Parameter(torch.ones(3))\n\n"
+    "    def forward(self, x):\n        p = (x * self.w).exp()\n"
+)
+
 
 def branch(a: str, b: str) -> dict[str, str]:
     """A branch, and torch.cond in its place."""
@@ -52,6 +57,21 @@ CASES = [
         "gradients of other strides",
         **branch("torch.sqrt(x - 9).sum()", "x.sum() * 0"),
         reason="compiled: the original returns, the edited code raises BackendCompilerFailed",
+    ),
+    Case(
+        "a change in place of what a gradient is made of",
+        before=SCALED + "        torch._dynamo.graph_break()\n        p[0] = 0\n        return p\n",
+        after=SCALED + "        p[0] = 0\n        return p\n",
+        args="(torch.randn(3),)",
+        entry="M()",
+        reason="compiled: the original returns, the edited code raises BackendCompilerFailed",
+    ),
+    Case(
+        "a change in place of what no gradient is made of",
+        before=SCALED + "        torch._dynamo.graph_break()\n        q = p + 1\n        q[0] = 0\n        return q\n",
+        after=SCALED + "        q = p + 1\n        q[0] = 0\n        return q\n",
+        args="(torch.randn(3),)",
+        entry="M()",
     ),
     Case("another dtype on one way", **branch("x.double()", "x * 2"), reason="compiled: the original returns, the edited code raises"),
     Case(

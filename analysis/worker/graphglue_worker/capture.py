@@ -6,6 +6,7 @@ module-level state holds.  The process that calls `run` is left as it was.
 
 import contextlib
 import json
+import operator
 import os
 import re
 import time
@@ -38,7 +39,8 @@ class Counter:
     float32 and gives a float64 (pytorch/pytorch#198187).  Here that changes nothing, so it is noted.
 
     `lowers`: a graph with control flow of its own (torch.cond, torch.while_loop) is given to AOTAutograd, too, as on its way to Inductor, which
-    takes less than Dynamo does: branches whose gradients have other strides, say, are an error there."""
+    takes less than Dynamo does: branches whose gradients have other strides, say, are an error there.  So is a change in place of what a gradient is
+    made of, in one graph; in eager mode, and behind a graph break, it is one only where somebody asks for that gradient."""
 
     def __init__(self, journal: "Journal | None" = None, lowers: bool = False) -> None:
         self.lowers, self.branches = lowers, False  # there was such a graph
@@ -57,6 +59,8 @@ class Counter:
         if self.lowers and _branches(gm):
             self.branches = True
             _lower(gm, example_inputs)
+        elif self.lowers and _changes_in_place(gm) and _requires_gradients(example_inputs):
+            _lower_changes(gm, example_inputs)
         drawn = _drawn(gm)
         if not drawn:
             return gm.forward
@@ -99,6 +103,33 @@ def _lower(gm: torch.fx.GraphModule, example_inputs: list[Any]) -> None:
             except RuntimeError as e:
                 if not any(words in str(e) for words in _WITHOUT_GRADIENTS):
                     raise
+
+
+def _changes_in_place(gm: torch.fx.GraphModule) -> bool:
+    def changes(node: torch.fx.Node) -> bool:
+        name = node.target if isinstance(node.target, str) else getattr(node.target, "__name__", "")
+        by_name = name.endswith("_") and not name.endswith("__")
+        return node.op in ("call_function", "call_method") and (by_name or node.target is operator.setitem)
+
+    return any(changes(node) for node in gm.graph.nodes)
+
+
+def _requires_gradients(example_inputs: list[Any]) -> bool:
+    tensors = (x for x in example_inputs if isinstance(x, torch.Tensor))
+    return any(x.requires_grad for x in tensors)
+
+
+def _lower_changes(gm: torch.fx.GraphModule, example_inputs: list[Any]) -> None:
+    """AOTAutograd's error where what a gradient is made of is changed in place; others are not asked for."""
+    from torch._dynamo.backends.debugging import aot_eager
+
+    try:
+        with torch.enable_grad(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            aot_eager(gm, example_inputs)
+    except Exception as e:  # noqa: BLE001 - of a compiler
+        if "modified by an inplace operation" in str(e):
+            raise
 
 
 def _drawn(gm: torch.fx.GraphModule) -> list[tuple[int, torch.dtype, list[str]]]:
