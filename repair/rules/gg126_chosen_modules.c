@@ -27,7 +27,7 @@ static bool is_method(const gg_tree *tree, TSNode call, const char *name) {
 static TSNode marks_asked(const gg_tree *tree, TSNode condition) {
     static const char *const dims[] = {"(dim=(-1, -2))", "(dim=(-2, -1))", "(dim=(1, 2))",
                                        "((-1, -2))",     "((-2, -1))",     "((1, 2))"};
-    TSNode none = {0}, arguments = gg__field(condition, "arguments"), sum = gg__child(condition, 0);
+    TSNode none = {0}, arguments = gg__field(condition, "arguments"), sum;
     condition = gg__strip_parentheses(condition);
     if (gg_node_is(condition, "comparison_operator")) {
         if (gg__compared_with_none(tree, condition) != GG__NONE_UNLESS_IT_HOLDS) return none;
