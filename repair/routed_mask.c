@@ -53,8 +53,8 @@ static bool is_only_read(TSNode node, void *data) {
     return part || gg__is_consumed(r->in, node);
 }
 
-/* `torch.topk(E, k)`, `E.topk(k, dim=-1)`: along the last dimension. */
-static bool is_topk(const gg_rule_input *in, TSNode call) {
+/* `torch.topk(E, k)`, `E.topk(k, dim=-1)`, `torch.topk(E, k, dim=1)` of two dimensions: along the last one. */
+static bool is_topk(const gg_rule_input *in, TSNode call, int32_t rank) {
     const gg_tree *tree = in->tree;
     TSNode function = gg__field(call, "function"), arguments = gg__field(call, "arguments"),
            object = gg__field(function, "object");
@@ -67,7 +67,8 @@ static bool is_topk(const gg_rule_input *in, TSNode call) {
         TSNode argument = gg__child(arguments, i), value = gg__field(argument, "value");
         bool named = gg_node_is(argument, "keyword_argument");
         bool dim = !named || gg_str_is(gg__text(tree, gg__field(argument, "name")), "dim");
-        if (dim && !gg_str_is(gg__text(tree, named ? value : argument), "-1")) return false;
+        gg_str along = gg__text(tree, named ? value : argument);
+        if (dim && !gg_str_is(along, "-1") && !(rank == 2 && gg_str_is(along, "1"))) return false;
     }
     return true;
 }
@@ -88,7 +89,8 @@ static bool is_of_topk(const gg_rule_input *in, TSNode name, TSNode *out) {
         if (!gg_str_is(gg__text(tree, gg__field(value, "subscript")), "1")) return false;
         value = gg__field(value, "value");
     }
-    return is_topk(in, value);
+    gg__meta places = gg__infer_loosely(in, name);
+    return is_topk(in, value, places.sort == GG__TENSOR ? places.rank : 0);
 }
 
 static bool is_number(const gg_rule_input *in, TSNode node) {
