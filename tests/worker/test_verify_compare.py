@@ -350,3 +350,28 @@ def test_what_is_kept_once_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
         data = snapshot.take(torch.full((10_000,), float(i))).data
         assert data == snapshot.take(torch.full((10_000,), float(i))).data
     assert sum(map(len, snapshot._shared)) <= 100_000
+
+
+@pytest.mark.parametrize(
+    ("of", "large", "close"),
+    [
+        ([1e4, 1e-3], False, False),  # 1e-3 is what is left where two of 1e4 cancel
+        ([1e4, 1e-3], True, True),
+        ([1.0, 1e-3], True, False),
+    ],
+)
+def test_what_cancels_is_as_close_as_what_it_was_made_of(of: list[float], large: bool, close: bool) -> None:
+    """Under `large` the largest element that differs is the measure."""
+    a = torch.tensor(of)
+    b = a * (1 + 2e-7) + torch.tensor([0.0, 1e-3])
+    d = compare.difference(snapshot.take(a), snapshot.take(b), admitted=compare.Admitted(large=large))
+    assert not d.same and d.close is close
+
+
+def test_what_stays_is_no_measure() -> None:
+    """A mask's fill value is the largest element, and the same in both."""
+    a = torch.tensor([torch.finfo(torch.float32).min, 1.0])
+    d = compare.difference(
+        snapshot.take(a), snapshot.take(a + torch.tensor([0.0, 1e-3])), admitted=compare.Admitted(large=True)
+    )
+    assert not d.close

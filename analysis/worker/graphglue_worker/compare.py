@@ -52,11 +52,13 @@ class Copies:
 class Admitted:
     """What may be another tensor than the original's: `copies`, and, with `layouts`, one whose elements lie in order where the original's lie in
     another, without gaps (or with some, where it may be a view of what others hold).  What works on the latter and not on the former is rare.
-    `rounded`: some of what made a tensor of any dtype was rounded to that one."""
+    `rounded`: some of what made a tensor of any dtype was rounded to that one.  `large`: it was made of values far larger than those of its user:
+    where they cancel, what is left was rounded as they were, so an element is close when it is by the measure of the largest one that differs."""
 
     copies: Copies | None = None
     layouts: bool = False
     rounded: torch.dtype | None = None
+    large: bool = False
 
     def shares(self, a: Leaf, b: Leaf) -> bool:
         """Do both share memory with the same, as far as it is asked?"""
@@ -217,10 +219,10 @@ def _tensors(a: Leaf, b: Leaf, where: str, admitted: Admitted) -> Iterator[Diffe
     elif not admitted.lies(a, b):
         yield Difference(False, False, f"{where} has strides {b.strides} instead of {a.strides}", False)
     if (a.data, a.digest) != (b.data, b.digest):
-        yield _elements(a, b, where, admitted.rounded)
+        yield _elements(a, b, where, admitted)
 
 
-def _elements(a: Leaf, b: Leaf, where: str, rounded: torch.dtype | None) -> Difference:
+def _elements(a: Leaf, b: Leaf, where: str, admitted: Admitted) -> Difference:
     x, y = a.elements(), b.elements()
     assert x is not None and y is not None
     if x.dtype.itemsize == 1 and x.dtype.is_floating_point:
@@ -236,7 +238,9 @@ def _elements(a: Leaf, b: Leaf, where: str, rounded: torch.dtype | None) -> Diff
         return Difference(False, False, f"{where}: {said}")
     p, q = (x.to(torch.complex128), y.to(torch.complex128)) if x.dtype.is_complex else (x.double(), y.double())
     largest = float((p - q).abs()[unequal].nan_to_num(float("inf")).max())
-    tolerance = max(_TOLERANCE.get(kind, 1.3e-6) for kind in (x.dtype, rounded or x.dtype))
+    tolerance = max(_TOLERANCE.get(kind, 1.3e-6) for kind in (x.dtype, admitted.rounded or x.dtype))
     # What was not kept is not known to be close.
-    close = whole and bool(torch.allclose(p, q, rtol=tolerance, atol=tolerance * 10, equal_nan=True))
+    size = float(p.abs()[unequal].max()) if admitted.large else 1.0
+    least = tolerance * 10 * (max(size, 1.0) if math.isfinite(size) else 1.0)
+    close = whole and bool(torch.allclose(p, q, rtol=tolerance, atol=least, equal_nan=True))
     return Difference(False, close, f"{where}: {said}, by up to {largest:.3g}")

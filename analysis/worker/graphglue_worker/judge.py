@@ -339,7 +339,9 @@ class _Comparison:
             if self.compiled:  # where it stopped is not the same place
                 return []
         copies = compare.Copies(x.output, x.inputs, x.state) if self.copies else None
-        admitted = compare.Admitted(copies, observe.is_strided(x.plan), observe.rounded_to(x.plan))
+        admitted = compare.Admitted(
+            copies, observe.is_strided(x.plan), observe.rounded_to(x.plan), observe.is_large(x.plan)
+        )
         for where, p, q, r in (
             ("the result", x.output, y.output, was and was.output),
             ("the inputs after the call", x.inputs, y.inputs, was and was.inputs),

@@ -96,13 +96,14 @@ class Gradients:
     raised: bool = False
 
 
+LARGE = Plan("large values", 0, lambda x: x * 100, foreign=True)
 PLANS = (
     Plan("the given inputs"),
     Plan("inputs from seed 1", 1),
     Plan("inputs from seed 2", 2),
     Plan("other values of the same shapes", 0, varied.mirrored),
     Plan("zeros", 0, torch.zeros_like),
-    Plan("large values", 0, lambda x: x * 100, foreign=True),
+    LARGE,
     Plan("values that are not finite", 0, varied.not_finite, foreign=True),
 )
 MORE_ROWS = (
@@ -166,6 +167,11 @@ def rounded_to(words: str) -> torch.dtype | None:
     """The dtype that its tensors have and the user's have not, or that they are rounded to on the way: what is exact in one dtype need not be so in
     another."""
     return next((dtype for name, dtype in varied.DTYPES.items() if is_varied(words) and name in words), None)
+
+
+def is_large(words: str) -> bool:
+    """Are its values far larger than the user's?"""
+    return words == LARGE.words
 
 
 def is_without_rows(words: str) -> bool:
