@@ -406,8 +406,8 @@ static bool join(gg__select *s, gg__test *test, bool several, const gg__events *
 static void take(gg__select *s, const gg__test *outer, gg__test inner) {
     s->taken = inner;
     if (!s->keeps_tests || outer->text.len == 0) return;
-    gg_str a = gg__test_text(s, *outer), b = gg__test_text(s, inner);
-    s->taken = (gg__test){gg_arena_printf(s->arena, "%.*s & %.*s", GG_STR_ARG(a), GG_STR_ARG(b)), false, false};
+    gg_str a = gg__truth_text(s, *outer), b = gg__truth_text(s, inner);
+    s->taken = (gg__test){gg_arena_printf(s->arena, "%.*s & %.*s", GG_STR_ARG(a), GG_STR_ARG(b)), false, false, false};
 }
 
 static bool select_arms(gg__select *s, gg__arm *arm, TSNode node, gg__test test, const gg__test *outer, uint32_t clause,

@@ -79,6 +79,14 @@ static bool compares(const gg_tree *tree, TSNode node) {
     return gg__is_one_of(gg__text(tree, ts_node_child(node, 1)), operators, GG_COUNT(operators));
 }
 
+/* m of `m.any()`, `torch.all(m, 0)`; else null. */
+static TSNode asked_of_all(const gg_tree *tree, TSNode call) {
+    TSNode function = gg__field(call, "function"), object = gg__field(function, "object"), none = {0};
+    gg_str name = gg__text(tree, gg__field(function, "attribute"));
+    if (!gg_node_is(call, "call") || !(gg_str_is(name, "any") || gg_str_is(name, "all"))) return none;
+    return gg__refers_to(tree, object, "torch") ? gg__child(gg__field(call, "arguments"), 0) : object;
+}
+
 static bool is_certain(const gg_rule_input *in, TSNode node, uint32_t depth) {
     node = gg__strip_parentheses(node);
     gg_str name = gg__text(in->tree, node);
@@ -92,6 +100,8 @@ static bool is_certain(const gg_rule_input *in, TSNode node, uint32_t depth) {
         return !ts_node_is_null(value) && is_certain(in, value, depth + 1);
     }
     if (compares(in->tree, node)) return true;
+    TSNode asked = asked_of_all(in->tree, node); /* of uint8 they give uint8, of all else bool */
+    if (!ts_node_is_null(asked)) return is_certain(in, asked, depth + 1);
     gg__meta m = gg__infer_loosely(in, node);
     const gg_break *record = in->site->first;
     if (m.sort == GG__UNKNOWN || m.vague || record->fact_count > GG__MAX_FACTS) return false;

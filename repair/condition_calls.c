@@ -5,8 +5,8 @@
 #include "repair/infer.h"
 
 static gg_str closed_test(gg__select *s, gg__test t) {
-    gg_str text = gg__test_text(s, t);
-    return t.atom || t.negated ? text : gg_arena_printf(s->arena, "(%.*s)", GG_STR_ARG(text));
+    gg_str text = gg__truth_text(s, t);
+    return t.atom || t.negated || t.loose ? text : gg_arena_printf(s->arena, "(%.*s)", GG_STR_ARG(text));
 }
 
 static gg_str operand_text(gg__select *s, gg__arm *arm, TSNode node) {
@@ -18,7 +18,7 @@ static void join(gg__select *s, bool all, gg__test one, bool first, gg__test *ou
     *out = first ? one
                  : (gg__test){gg_arena_printf(s->arena, "%.*s %c %.*s", GG_STR_ARG(closed_test(s, *out)),
                                               all ? '&' : '|', GG_STR_ARG(closed_test(s, one))),
-                              false, false};
+                              false, false, false};
 }
 
 /* ---- any() and all() ------------------------------------------------------------------------------------------------- */
@@ -111,7 +111,8 @@ static bool of_builtin(gg__select *s, gg__arm *arm, TSNode call, bool all, uint3
     gg__meta m = gg__infer_in(s, arm, value);
     if (m.sort != GG__TENSOR || m.rank != 1 || gg_str_is(m.dtype, "torch.uint8")) return false;
     gg_str text = operand_text(s, arm, value);
-    *out = (gg__test){gg_arena_printf(s->arena, "%.*s.%s()", GG_STR_ARG(text), all ? "all" : "any"), false, true};
+    *out =
+        (gg__test){gg_arena_printf(s->arena, "%.*s.%s()", GG_STR_ARG(text), all ? "all" : "any"), false, true, false};
     return true;
 }
 
@@ -169,7 +170,7 @@ static bool of_allclose(gg__select *s, gg__arm *arm, TSNode call, gg__test *out)
         if (!constant && !truth) return false; /* a tolerance below zero raises */
         text = gg_arena_printf(s->arena, "%.*s, %.*s", GG_STR_ARG(text), GG_STR_ARG(gg__text(s->in->tree, argument)));
     }
-    *out = (gg__test){gg_arena_printf(s->arena, "%.*s).all()", GG_STR_ARG(text)), false, true};
+    *out = (gg__test){gg_arena_printf(s->arena, "%.*s).all()", GG_STR_ARG(text)), false, true, false};
     return true;
 }
 
@@ -191,6 +192,7 @@ bool gg__test_of_member(gg__select *s, gg__arm *arm, TSNode comparison, gg__test
     bool number = gg__is_number(element) || (element.sort == GG__TENSOR && element.rank == 0);
     if (!number || m.sort != GG__TENSOR || gg__compare(element, m).sort != GG__TENSOR) return false;
     gg_str x = operand_text(s, arm, left), y = operand_text(s, arm, right);
-    *out = (gg__test){gg_arena_printf(s->arena, "(%.*s == %.*s).any()", GG_STR_ARG(x), GG_STR_ARG(y)), absent, true};
+    *out = (gg__test){gg_arena_printf(s->arena, "(%.*s == %.*s).any()", GG_STR_ARG(x), GG_STR_ARG(y)), absent, true,
+                      false};
     return true;
 }

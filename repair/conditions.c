@@ -15,7 +15,12 @@ static gg_str operand(gg__select *s, gg__test t) {
 
 gg_str gg__test_text(gg__select *s, gg__test t) {
     if (!t.negated) return t.text;
-    return gg_arena_printf(s->arena, "~%.*s", GG_STR_ARG(operand(s, t)));
+    return gg_arena_printf(s->arena, t.loose ? "(%.*s == 0)" : "~%.*s", GG_STR_ARG(operand(s, t)));
+}
+
+gg_str gg__truth_text(gg__select *s, gg__test t) {
+    if (t.negated || !t.loose) return gg__test_text(s, t);
+    return gg_arena_printf(s->arena, "(%.*s != 0)", GG_STR_ARG(operand(s, t)));
 }
 
 static bool is_atom(TSNode node) {
@@ -36,10 +41,10 @@ static bool truth(gg__select *s, gg__arm *arm, TSNode node, gg__test *out) {
     node = gg__strip_parentheses(node);
     gg_str text = gg__text_in(s, arm, node);
     if (shaped) text = gg_arena_printf(s->arena, "%.*s" GG__ONE_ELEMENT, GG_STR_ARG(gg__closed(s, text, node)));
-    *out = (gg__test){text, false, shaped || is_atom(node)};
+    *out = (gg__test){text, false, shaped || is_atom(node), !gg__has_certain_dtype(s->in, node)};
     if (gg_str_is(m.dtype, "torch.bool")) return true;
     if (!shaped) text = gg__closed(s, text, node);
-    *out = (gg__test){gg_arena_printf(s->arena, "%.*s != 0", GG_STR_ARG(text)), false, false};
+    *out = (gg__test){gg_arena_printf(s->arena, "%.*s != 0", GG_STR_ARG(text)), false, false, false};
     return true;
 }
 
@@ -61,7 +66,7 @@ static bool link(gg__select *s, gg__arm *arm, TSNode left, gg_str op, TSNode rig
     gg_str x = gg__text_in(s, arm, left), y = gg__text_in(s, arm, right);
     *out = (gg__test){gg_arena_printf(s->arena, "%s%.*s %.*s %.*s%s", shaped ? "(" : "", GG_STR_ARG(x), GG_STR_ARG(op),
                                       GG_STR_ARG(y), shaped ? ")" GG__ONE_ELEMENT : ""),
-                      false, shaped};
+                      false, shaped, false};
     return true;
 }
 
@@ -86,7 +91,7 @@ static bool comparison(gg__select *s, gg__arm *arm, TSNode node, gg__test *out) 
         }
         text = gg_arena_printf(s->arena, "%.*s%s(%.*s)", GG_STR_ARG(text), i ? " & " : "", GG_STR_ARG(one.text));
     }
-    *out = (gg__test){text, false, false};
+    *out = (gg__test){text, false, false, false};
     return true;
 }
 
@@ -115,7 +120,7 @@ static bool of_math(gg__select *s, gg__arm *arm, TSNode call, gg__test *out) {
     if (x.sort != GG__SCALAR_FLOAT) return false;
     *out = (gg__test){
         gg_arena_printf(s->arena, "%.*s.%.*s(%.*s)", GG_STR_ARG(s->torch), GG_STR_ARG(name), GG_STR_ARG(x.text)), false,
-        true};
+        true, false};
     return true;
 }
 
@@ -145,13 +150,14 @@ bool gg__test_at(gg__select *s, gg__arm *arm, TSNode node, uint32_t depth, gg__t
         if (!gg__test_at(s, arm, gg__field(node, "left"), depth + 1, &a) ||
             !gg__test_at(s, arm, gg__field(node, "right"), depth + 1, &b))
             return false;
-        a.text = gg__test_text(s, a);
-        b.text = gg__test_text(s, b);
-        a.atom = a.atom || a.negated; /* ~ binds closer than & */
-        b.atom = b.atom || b.negated;
+        a.text = gg__truth_text(s, a);
+        b.text = gg__truth_text(s, b);
+        a.atom = a.atom || a.negated || a.loose; /* ~ binds closer than & */
+        b.atom = b.atom || b.negated || b.loose;
         const char *op = gg_str_is(gg__text(s->in->tree, gg__field(node, "operator")), "and") ? "&" : "|";
         gg_str x = operand(s, a), y = operand(s, b);
-        *out = (gg__test){gg_arena_printf(s->arena, "%.*s %s %.*s", GG_STR_ARG(x), op, GG_STR_ARG(y)), false, false};
+        *out = (gg__test){gg_arena_printf(s->arena, "%.*s %s %.*s", GG_STR_ARG(x), op, GG_STR_ARG(y)), false, false,
+                          false};
         return true;
     }
     if (gg_node_is(node, "comparison_operator"))
@@ -239,12 +245,12 @@ static bool split(gg__select *s, TSNode condition, bool either, gg_str *flags, g
             *test = one;
             continue;
         }
-        gg_str a = gg__test_text(s, *test), b = gg__test_text(s, one);
-        bool plain_a = test->atom || test->negated, plain_b = one.atom || one.negated;
+        gg_str a = gg__truth_text(s, *test), b = gg__truth_text(s, one);
+        bool plain_a = test->atom || test->negated || test->loose, plain_b = one.atom || one.negated || one.loose;
         *test = (gg__test){gg_arena_printf(s->arena, "%s%.*s%s %c %s%.*s%s", plain_a ? "" : "(", GG_STR_ARG(a),
                                            plain_a ? "" : ")", either ? '|' : '&', plain_b ? "" : "(", GG_STR_ARG(b),
                                            plain_b ? "" : ")"),
-                           false, false};
+                           false, false, false};
     }
     return test->text.len && flags->len;
 }

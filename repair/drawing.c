@@ -42,14 +42,15 @@ static bool is_definition_without(TSNode definition, void *data) {
 static bool calls_nothing_that_draws(drawing *d, TSNode call) {
     const gg_tree *tree = d->in->tree;
     TSNode function = gg__field(call, "function"), object = gg__field(function, "object");
-    drawing met = {d->in, d->depth, 0};
+    drawing met = {d->in, d->depth, 0}, inside = {d->in, d->depth, 0};
     gg__habits habits;
     if (is_drawing_name(gg__called_name(tree, call))) return false;
     if (is_plain_builtin(tree, function) || gg__is_torchs(tree, call)) return true;
     TSNode modules = gg__modules_called(tree, function);
     if (!gg__each_definition(tree, gg__called_name(tree, call), is_definition_without, &met)) return false;
-    if (!ts_node_is_null(modules) && gg__are_gentle_modules(tree, modules, is_definition_without, &met, &habits))
+    if (!ts_node_is_null(modules) && gg__are_gentle_modules(tree, modules, is_definition_without, &inside, &habits))
         return !habits.draws;
+    if (inside.count) return false; /* of a class of the file that is not known to draw nothing */
     if (met.count) return true;
     return gg_node_is(function, "attribute") &&
            (gg__infer(d->in, object).sort == GG__TENSOR || gg__is_operation(d->in, call) || gg__reads_only(tree, call));

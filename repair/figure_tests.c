@@ -65,7 +65,7 @@ static bool put(gg__select *s, gg__figure *a, gg_str op, gg__figure *b, gg__test
     if (both ? !meet(s, a, b) : a->taken ? !meet_number(s, a, b) : !meet_number(s, b, a)) return false;
     *out = (gg__test){
         gg_arena_printf(s->arena, "%.*s %.*s %.*s", GG_STR_ARG(a->text), GG_STR_ARG(op), GG_STR_ARG(b->text)), false,
-        false};
+        false, false};
     return true;
 }
 
@@ -90,6 +90,6 @@ bool gg__truth_of_figure(gg__select *s, gg__arm *arm, const gg__listed *listed, 
     if (!gg__read_figure(s, arm, listed, node, &f) || !f.taken) return false;
     *out = (gg__test){
         gg_arena_printf(s->arena, "%.*s != %lld", GG_STR_ARG(gg__closed_figure(s, &f)), (long long)-f.offset), false,
-        false};
+        false, false};
     return true;
 }

@@ -45,13 +45,13 @@ bool gg__is_listed(const gg__select *s, const gg__arm *arm, TSNode node, gg__lis
 }
 
 static gg_str closed(gg__select *s, gg__test t) {
-    gg_str text = gg__test_text(s, t);
-    return t.atom || t.negated ? text : gg_arena_printf(s->arena, "(%.*s)", GG_STR_ARG(text));
+    gg_str text = gg__truth_text(s, t);
+    return t.atom || t.negated || t.loose ? text : gg_arena_printf(s->arena, "(%.*s)", GG_STR_ARG(text));
 }
 
 static void join(gg__select *s, gg__test a, char op, gg__test b, gg__test *out) {
     gg_str x = closed(s, a), y = closed(s, b);
-    *out = (gg__test){gg_arena_printf(s->arena, "%.*s %c %.*s", GG_STR_ARG(x), op, GG_STR_ARG(y)), false, false};
+    *out = (gg__test){gg_arena_printf(s->arena, "%.*s %c %.*s", GG_STR_ARG(x), op, GG_STR_ARG(y)), false, false, false};
 }
 
 /* What is asked of each element, as a tensor with as many.  `is_bool`: its value is True or False, not one of the numbers. */
@@ -95,7 +95,7 @@ static bool test_of(asking *a, TSNode node, uint32_t depth, bool *is_bool, gg__t
     if (gg_node_is(node, "identifier") && gg__is_bool(a->listed.meta.dtype)) {
         TSNode list = gg__strip_parentheses(a->listed.list);
         *is_bool = true;
-        *out = (gg__test){gg__closed(a->s, gg__text_in(a->s, a->arm, list), list), false, true};
+        *out = (gg__test){gg__closed(a->s, gg__text_in(a->s, a->arm, list), list), false, true, false};
         return true;
     }
     return gg__truth_of_figure(a->s, a->arm, &a->listed, node, out);
@@ -133,7 +133,7 @@ bool gg__test_of_list(gg__select *s, gg__arm *arm, TSNode argument, bool all, gg
         gg_str text = gg__closed(s, gg__text_in(s, arm, list), list);
         bool truth = gg__is_bool(a.listed.meta.dtype);
         *out = (gg__test){gg_arena_printf(s->arena, truth ? "%.*s%s" : "(%.*s != 0)%s", GG_STR_ARG(text), end), false,
-                          true};
+                          true, false};
         return true;
     }
     if (!find(s, arm, argument, &c)) return false;
@@ -144,7 +144,7 @@ bool gg__test_of_list(gg__select *s, gg__arm *arm, TSNode argument, bool all, gg
         filter.negated = filter.negated != all; /* all of those that are asked: the others may be what they like */
         join(s, filter, all ? '|' : '&', test, &test);
     }
-    *out = (gg__test){gg_arena_printf(s->arena, "%.*s%s", GG_STR_ARG(closed(s, test)), end), false, true};
+    *out = (gg__test){gg_arena_printf(s->arena, "%.*s%s", GG_STR_ARG(closed(s, test)), end), false, true, false};
     if (test.negated) out->text = gg_arena_printf(s->arena, "(%.*s)%s", GG_STR_ARG(closed(s, test)), end);
     return true;
 }
@@ -153,7 +153,7 @@ bool gg__test_of_listed_member(gg__select *s, gg__arm *arm, TSNode left, TSNode 
     gg__listed l;
     gg__test one;
     if (!gg__is_listed(s, arm, right, &l) || !gg__equals_element(s, arm, &l, left, &one)) return false;
-    *out = (gg__test){gg_arena_printf(s->arena, "(%.*s).any()", GG_STR_ARG(one.text)), false, true};
+    *out = (gg__test){gg_arena_printf(s->arena, "(%.*s).any()", GG_STR_ARG(one.text)), false, true, false};
     return true;
 }
 

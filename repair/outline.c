@@ -68,6 +68,28 @@ static bool draws(const gg_tree *tree, TSNode call) {
     return gg_str_is(object, "np.random") || gg__refers_to(tree, gg__field(call, "function"), "random.randint");
 }
 
+bool gg__may_fail_of_few(const gg_rule_input *in, TSNode node) {
+    static const char *const reductions[] = {"max",    "min",       "argmax", "argmin",   "amax",        "amin",
+                                             "median", "nanmedian", "mode",   "quantile", "nanquantile", "aminmax"};
+    const gg_tree *tree = in->tree;
+    TSNode function = gg__field(node, "function"), arguments = gg__field(node, "arguments"),
+           x = gg__field(function, "object");
+    if (gg_node_is(node, "subscript"))
+        return gg__child_count(node) == 2 && gg_node_is(gg__field(node, "subscript"), "integer") &&
+               gg__infer_loosely(in, gg__field(node, "value")).sort == GG__TENSOR;
+    if (!gg_node_is(node, "call") ||
+        !gg__is_one_of(gg__text(tree, gg__field(function, "attribute")), reductions, GG_COUNT(reductions)))
+        return false;
+    bool torchs = gg__refers_to(tree, x, "torch");
+    uint32_t first = torchs ? 1 : 0, count = gg__child_count(arguments);
+    if (torchs) x = gg__child(arguments, 0);
+    gg__meta m = gg__infer_loosely(in, x);
+    if (m.sort == GG__TENSOR && m.rank == 0) return false;
+    TSNode dim = gg__child(arguments, first);
+    if (gg_node_is(dim, "keyword_argument")) dim = gg__field(dim, "value");
+    return count == first || gg_str_is(gg__text(tree, dim), "0");
+}
+
 static bool may_stand(TSNode node, void *data) {
     static const char *const never[] = {"return_statement",
                                         "raise_statement",
@@ -88,6 +110,7 @@ static bool may_stand(TSNode node, void *data) {
     const outlining *o = data;
     const gg_tree *tree = o->in->tree;
     if (ts_node_eq(node, o->last)) return false; /* the last that is looked at */
+    if (gg__may_fail_of_few(o->in, node)) return false;
     for (size_t i = 0; i < GG_COUNT(never); i++)
         if (gg_node_is(node, never[i])) return false;
     if (gg_node_is(node, "break_statement") || gg_node_is(node, "continue_statement")) return is_inside_loop(o, node);
@@ -117,6 +140,8 @@ bool gg__may_outline(const gg_rule_input *in, gg__stretch body, TSNode last) {
 }
 
 bool gg__may_define(const gg_tree *tree, TSNode statement) {
+    static const char *const scripting[] = {"script", "script_method"}; /* TorchScript knows no functions inside */
+    if (gg__has_word(tree, gg_tree_root(tree), scripting, GG_COUNT(scripting))) return false;
     TSNode function = gg__function(statement), around = gg__parent(function);
     if (!gg_node_is(function, "function_definition")) return false;
     for (uint32_t i = 0; gg_node_is(around, "decorated_definition") && i < gg__child_count(around); i++)
@@ -301,8 +326,10 @@ static bool note_read(TSNode node, void *data) {
         gg__names_add(&r->tensors, name);
         r->plain = r->plain && !gg__may_be_none(r->in, node);
     } else {
-        r->plain =
-            r->plain && (fact->kind == GG_VALUE_INT || fact->kind == GG_VALUE_FLOAT || fact->kind == GG_VALUE_BOOL);
+        /* a number that a caller gives may be a tensor in another call */
+        bool given = ts_node_is_null(gg__value_among(r->in->tree, node, name)) && !gg__is_counter(r->in->tree, node);
+        r->plain = r->plain && !given &&
+                   (fact->kind == GG_VALUE_INT || fact->kind == GG_VALUE_FLOAT || fact->kind == GG_VALUE_BOOL);
     }
     return true;
 }

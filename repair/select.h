@@ -36,6 +36,8 @@ typedef struct gg__test {
     gg_str text;  /* of a 0-d bool tensor */
     bool negated; /* the condition is that it is false */
     bool atom;    /* needs no parentheses as an operand */
+    bool
+        loose; /* it may have another dtype in another call: of uint8 `~` is no negation, nor `&` a conjunction of integers */
 } gg__test;
 
 struct gg__events;
@@ -101,6 +103,7 @@ bool gg__test_of_call(gg__select *s, gg__arm *arm, TSNode call, uint32_t depth, 
 bool gg__test_of_member(gg__select *s, gg__arm *arm, TSNode comparison, gg__test *out);
 bool gg__is_order(gg_str op);                               /* `<` and its like */
 gg_str gg__test_text(gg__select *s, gg__test test);         /* with the negation in it */
+gg_str gg__truth_text(gg__select *s, gg__test test);        /* … of dtype bool in any call */
 bool gg__untestable(const gg__select *s, TSNode condition); /* says why it is none of these (hindrance.h); false */
 /* `flag and t`: what is in front of the site is Python's; it was asked first and is so then.  Behind it may be flags, which change nothing, and
  * tensors.  The flags are left as a condition of Python's. */

@@ -99,7 +99,7 @@ static bool look(gg__select *s, early *e, gg__arm *arm) {
     if (gg__has_comment(s->in->tree, gg_node_span(e->node)) || !ask(s, e, condition))
         return gg__untestable(s, condition);
     e->chosen = gg__new_name(s, "chosen");
-    s->taken = (gg__test){e->chosen, e->test.negated, true};
+    s->taken = (gg__test){e->chosen, e->test.negated, true, false};
     gg__meta a = gg__infer_in(s, NULL, e->value);
     if (s->divides_safely && !gg__divisors_are_smooth(s, NULL, e->value)) return false;
     e->first = gg__text_reading(s, NULL, gg__strip_parentheses(e->value), &reads);

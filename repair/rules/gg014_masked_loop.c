@@ -331,7 +331,7 @@ static void write_where(loop *l, gg_str condition, const assigned *a, bool ends,
         value = name_value(l, a, value, out);
         kept = gg_arena_printf(l->s.arena, "%.*s.to(%.*s.dtype)", GG_STR_ARG(a->name), GG_STR_ARG(value));
     }
-    gg_str text = gg__where(&l->s, (gg__test){condition, false, true}, value, kept);
+    gg_str text = gg__where(&l->s, (gg__test){condition, false, true, false}, value, kept);
     if (ends)
         gg__select_line(&l->s, a->name, text);
     else
@@ -363,7 +363,7 @@ static void write_early_return(loop *l, gg_str done, gg_str early, gg_edits *out
     const gg_tree *tree = l->s.in->tree;
     gg_str value = gg__text(tree, gg__strip_parentheses(l->form.value)), late = gg__text(tree, l->form.kept);
     gg_str test = gg__test_text(&l->s, l->test), head = GG_STR_NULL;
-    gg__test chosen = {done, false, true};
+    gg__test chosen = {done, false, true, false};
     TSNode last = gg__parent(l->form.kept);
     gg_str comments = gg__comments(tree, gg_node_span(l->form.end), NULL, 0, arena);
     gg_edits_add(out, gg_node_span(l->form.end),

@@ -73,8 +73,11 @@ static bool find(const gg_rule_input *in, listing *out) {
     if (m.rank != 1) /* of no rows a list has no columns, and none keeps strides */
         return m.rank > 1 && gg__hinder(in, out->tensor, "has several dimensions, of which a list may lose some");
     if (!is_made_of(in, call, out) && !is_named(in, out)) return false;
+    if (out->dtype.len) return true;
     /* of nothing torch makes floating numbers: an argument may have no elements */
-    return gg__is_floating(m.dtype) || out->dtype.len || gg_node_is(gg__strip_parentheses(out->tensor), "call");
+    if (!gg__is_floating(m.dtype) && !gg_node_is(gg__strip_parentheses(out->tensor), "call")) return false;
+    return gg__has_certain_dtype(in, out->tensor) ||
+           gg__hinder(in, out->tensor, "may have another dtype in another call, and so has the tensor of the list");
 }
 
 static bool check(const gg_rule_input *in, gg_rule_match *out) {
@@ -97,9 +100,8 @@ static int edit(const gg_rule_input *in, const gg_rule_match *match, gg_arena *a
                                 : gg__is_bool(l.meta.dtype) ? "bool"
                                                             : "int64");
     bool named = !ts_node_eq(gg__parent(gg__parent(l.taken)), l.use);
-    gg_str text =
-        gg_arena_printf(arena, "%.*s%s.to(%.*s, copy=True)", GG_STR_ARG(gg__operand_text(in, l.tensor, arena)),
-                        floating ? ".detach()" : "", GG_STR_ARG(dtype));
+    gg_str text = gg_arena_printf(arena, "%.*s.detach().to(\"cpu\", %.*s, copy=True)",
+                                  GG_STR_ARG(gg__operand_text(in, l.tensor, arena)), GG_STR_ARG(dtype));
     gg_edits_add(out, gg_node_span(named ? l.taken : l.use), text);
     if (named) gg_edits_add(out, gg_node_span(l.use), gg__text(in->tree, gg__child(gg__field(l.use, "arguments"), 0)));
     return 0;

@@ -8,8 +8,10 @@
 typedef struct writing {
     TSNode call, keyword, out; /* `torch.add(a, b, out=res)`, `out=res`, `res` */
     TSNode statement, made;    /* the call's; `res = torch.empty(0)` */
-    bool named;                /* the call is a statement: its value gets the name */
-    uint32_t uses;             /* of the name, but for its binding and `out=` */
+    TSNode dtype;              /* `x.dtype`, which it is made with */
+    uint32_t tensors; /* that the call is given: of others than one, another may have another dtype in another call */
+    bool named;       /* the call is a statement: its value gets the name */
+    uint32_t uses;    /* of the name, but for its binding and `out=` */
     gg_str name;
     const gg_tree *tree;
 } writing;
@@ -17,26 +19,25 @@ typedef struct writing {
 /* ---- what it gives ------------------------------------------------------------------------------------------------------- */
 
 /* All tensors that it is given are of that dtype. */
-static bool is_of(const gg_rule_input *in, TSNode node, gg_str dtype, bool *tensor) {
+static bool is_of(const gg_rule_input *in, TSNode node, gg_str dtype, uint32_t *tensors) {
     static const char *const plain[] = {"integer", "float", "true", "false", "none", "tuple", "unary_operator"};
     bool display = gg_node_is(node, "list") || gg_node_is(node, "tuple"), all = display;
     for (uint32_t i = 0; display && i < gg__child_count(node); i++)
-        all = all && is_of(in, gg__child(node, i), dtype, tensor);
+        all = all && is_of(in, gg__child(node, i), dtype, tensors);
     if (display) return all;
     gg__meta m = gg__infer_loosely(in, node);
     if (m.sort != GG__TENSOR)
         return gg__is_number(m) || gg__is_one_of(gg_str_from(ts_node_type(node)), plain, GG_COUNT(plain));
-    *tensor = true;
+    ++*tensors;
     return gg_str_equal(m.dtype, dtype) && gg__is_floating(dtype) && (!m.vague || m.vague == GG__DEFAULT);
 }
 
 /* These functions give what they are given, under autocast too, which leaves alone what is written with out=. */
-static bool gives(const gg_rule_input *in, const writing *w, gg_str dtype) {
+static bool gives(const gg_rule_input *in, writing *w, gg_str dtype) {
     static const char *const names[] = {"add", "sub",  "mul", "div", "maximum", "minimum", "sin",  "cos",  "tanh",
                                         "abs", "sqrt", "neg", "cat", "stack",   "sigmoid", "mean", "clamp"};
     static const char *const others[] = {"dim", "keepdim", "alpha", "beta", "min", "max"};
     TSNode arguments = gg__field(w->call, "arguments");
-    bool tensor = false;
     if (!gg__is_one_of(gg__called_name(in->tree, w->call), names, GG_COUNT(names))) return false;
     for (uint32_t i = 0; i < gg__child_count(arguments); i++) {
         TSNode argument = gg__child(arguments, i);
@@ -45,10 +46,10 @@ static bool gives(const gg_rule_input *in, const writing *w, gg_str dtype) {
             if (!gg__is_one_of(gg__text(in->tree, gg__field(argument, "name")), others, GG_COUNT(others))) return false;
             argument = gg__field(argument, "value");
         }
-        if (!is_of(in, argument, dtype, &tensor))
+        if (!is_of(in, argument, dtype, &w->tensors))
             return gg__hinder(in, argument, "is not known to have the dtype of what `out=` names");
     }
-    return tensor;
+    return w->tensors > 0;
 }
 
 /* ---- where it goes --------------------------------------------------------------------------------------------------------- */
@@ -73,14 +74,17 @@ static bool is_empty(const gg_tree *tree, TSNode call) {
 }
 
 /* `torch.empty(0, dtype=x.dtype)`, of what the call is given. */
-static bool is_of_an_operand(const gg_rule_input *in, const writing *w, TSNode made) {
-    TSNode arguments = gg__field(w->call, "arguments"), options = gg__field(made, "arguments");
+static bool is_of_an_operand(const gg_rule_input *in, writing *w, TSNode made) {
+    TSNode arguments = gg__field(w->call, "arguments"), options = gg__field(made, "arguments"),
+           list = gg__child(arguments, 0);
+    bool lists = gg_node_is(list, "list") || gg_node_is(list, "tuple"); /* torch.cat((x, y)) */
+    TSNode operands = lists ? list : arguments;
     for (uint32_t i = 1; i < gg__child_count(options); i++) {
-        TSNode value = gg__field(gg__child(options, i), "value");
-        bool dtype = gg_str_is(gg__text(in->tree, gg__field(value, "attribute")), "dtype");
-        for (uint32_t j = 0; dtype && j < gg__child_count(arguments); j++)
-            if (gg_str_equal(gg__text(in->tree, gg__field(value, "object")),
-                             gg__text(in->tree, gg__child(arguments, j))))
+        w->dtype = gg__field(gg__child(options, i), "value");
+        bool dtype = gg_str_is(gg__text(in->tree, gg__field(w->dtype, "attribute")), "dtype");
+        for (uint32_t j = 0; dtype && j < gg__child_count(operands); j++)
+            if (gg_str_equal(gg__text(in->tree, gg__field(w->dtype, "object")),
+                             gg__text(in->tree, gg__child(operands, j))))
                 return true;
     }
     return false;
@@ -147,7 +151,9 @@ static int edit(const gg_rule_input *in, const gg_rule_match *match, gg_arena *a
     uint32_t start = ts_node_start_byte(w.call), end = ts_node_end_byte(w.call);
     gg_span rest = {ts_node_end_byte(gg__child(arguments, gg__child_count(arguments) - 2)), end};
     if (w.named) gg_edits_add(out, (gg_span){start, start}, gg_arena_printf(arena, "%.*s = ", GG_STR_ARG(w.name)));
-    gg_edits_add(out, rest, GG_STR(")"));
+    gg_str cast =
+        w.tensors > 1 ? gg_arena_printf(arena, ").to(%.*s)", GG_STR_ARG(gg__text(in->tree, w.dtype))) : GG_STR(")");
+    gg_edits_add(out, rest, cast);
     gg__delete_statement(in->tree, w.made, out);
     return 0;
 }

@@ -49,6 +49,32 @@ static bool add_counter(loop *l, gg_str name) {
     return true;
 }
 
+typedef struct naming {
+    const gg_tree *tree;
+    gg_str name;
+    TSNode function;
+} naming;
+
+static bool is_of_name(TSNode node, void *data) {
+    const naming *n = data;
+    return !gg_node_is(node, "identifier") || gg__is_member_name(node) ||
+           gg_str_equal(gg__text(n->tree, node), n->name) || gg__refers_to(n->tree, node, "torch") ||
+           gg__refers_to(n->tree, node, "torch.nn.functional");
+}
+
+/* In place the tensor keeps its dtype and sizes, whatever those of another one are: a number has none, nor has what is made of it alone others. */
+static bool keeps_kind(const loop *l, TSNode value, gg_str name) {
+    naming n = {.tree = l->s.in->tree, .name = name};
+    return gg__is_number(gg__infer_loosely(l->s.in, value)) || gg__visit(value, is_of_name, &n);
+}
+
+static bool is_no_inner_use(TSNode node, void *data) {
+    const naming *n = data;
+    bool use = gg_node_is(node, "identifier") && !gg__is_member_name(node) && !gg__is_binding(node) &&
+               gg_str_equal(gg__text(n->tree, node), n->name);
+    return !use || !gg__is_in_inner_function(node, n->function);
+}
+
 /* `h += v` is `h = h + v` where nobody else holds the tensor. */
 static bool may_rebind(const loop *l, TSNode change) {
     static const char *const ops[] = {"+=", "-=", "*=", "/=", "@="};
@@ -58,7 +84,7 @@ static bool may_rebind(const loop *l, TSNode change) {
     if (gg__names_have(&l->counters, text)) return true;
     return gg_node_is(name, "identifier") &&
            gg__is_one_of(gg__text(tree, gg__field(change, "operator")), ops, GG_COUNT(ops)) &&
-           gg__owns(l->s.in, l->node, text);
+           keeps_kind(l, gg__field(change, "right"), text) && gg__owns(l->s.in, l->node, text);
 }
 
 static bool learn(loop *l, gg_str name) {
@@ -72,6 +98,10 @@ static bool learn(loop *l, gg_str name) {
         return !gg__reads_first(tree, gg__stretch_of(l->body), name) ||
                gg__hinder(in, l->node, "may read `%.*s` of the iteration before", GG_STR_ARG(name));
     }
+    naming n = {tree, name, gg__function(l->node)};
+    if (!gg__visit(gg__field(n.function, "body"), is_no_inner_use, &n))
+        return gg__hinder(in, l->node, "`%.*s` is read by a function inside, which would see another one",
+                          GG_STR_ARG(name));
     gg__names_add(&l->carried, name);
     if (add_counter(l, name)) return true;
     if (!gg__holds_tensor(in, name))
@@ -247,7 +277,7 @@ static int edit(const gg_rule_input *in, const gg_rule_match *match, gg_arena *a
         gg_edits_add(out, (gg_span){start, ts_node_end_byte(l->condition)},
                      gg_arena_printf(arena, "%.*s%.*sdef %.*s(%.*s):%.*s%.*sreturn %.*s%.*s%.*s%.*sdef %.*s(%.*s)",
                                      GG_STR_ARG(apart), GG_STR_ARG(indent), GG_STR_ARG(goes_on), GG_STR_ARG(names),
-                                     GG_STR_ARG(nl), GG_STR_ARG(inner), GG_STR_ARG(gg__test_text(&l->s, l->test)),
+                                     GG_STR_ARG(nl), GG_STR_ARG(inner), GG_STR_ARG(gg__truth_text(&l->s, l->test)),
                                      GG_STR_ARG(nl), GG_STR_ARG(nl), GG_STR_ARG(indent), GG_STR_ARG(step),
                                      GG_STR_ARG(names)));
         rewriting r = {l, out};

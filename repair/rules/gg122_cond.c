@@ -57,7 +57,7 @@ static gg_str conditions(const writing *w) {
     gg__graph_branches *b = w->b;
     gg_str out = GG_STR("");
     for (size_t i = 0; i + 1 < b->count; i++) {
-        gg_str test = gg__test_text(&b->s, b->arms[i].test);
+        gg_str test = gg__truth_text(&b->s, b->arms[i].test);
         if (b->flags.len)
             test = gg_arena_printf(w->arena, "%.*s %s %.*s", GG_STR_ARG(b->flags), b->either ? "or" : "and",
                                    GG_STR_ARG(test));
