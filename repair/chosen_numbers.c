@@ -125,7 +125,7 @@ static bool counts(TSNode node, void *data) {
 
 static bool choose_counts(gg__select *s, gg__test test, const gg__binding *a, const gg__binding *b, gg__binding *out) {
     counting c = {.tree = s->in->tree, .statement = s->statement, .name = out->name};
-    gg__test other = {.text = test.text, .negated = !test.negated, .atom = test.atom};
+    gg__test other = {.text = test.text, .negated = !test.negated, .atom = test.atom, .loose = test.loose};
     const gg__binding *more = gg_str_equal(a->text, a->name) ? b : a, *same = more == a ? b : a;
     gg_str start = gg_arena_printf(s->arena, "%.*s + ", GG_STR_ARG(out->name));
     if (a->meta.sort != GG__SCALAR_INT || b->meta.sort != GG__SCALAR_INT || !gg_str_equal(same->text, same->name) ||

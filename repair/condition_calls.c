@@ -78,6 +78,7 @@ static bool of_rows(gg__select *s, gg__arm *arm, TSNode body, TSNode target, TSN
                                 all ? "all" : "any");
     out->negated = false;
     out->atom = true;
+    out->loose = false;
     return true;
 }
 
@@ -149,6 +150,7 @@ static bool of_equal(gg__select *s, gg__arm *arm, TSNode call, gg__test *out) {
         GG_STR_ARG(x), GG_STR_ARG(y), GG_STR_ARG(x), GG_STR_ARG(y), GG_STR_ARG(x), GG_STR_ARG(s->torch));
     out->negated = false;
     out->atom = true;
+    out->loose = false;
     return true;
 }
 

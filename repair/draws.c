@@ -54,6 +54,7 @@ static bool of_torch(gg__select *s, TSNode node, gg__test *out) {
                         GG_STR_ARG(op), GG_STR_ARG(value), zero_d ? "" : ").squeeze()");
     out->negated = false;
     out->atom = !zero_d;
+    out->loose = false;
     return true;
 }
 

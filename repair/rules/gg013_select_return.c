@@ -99,7 +99,7 @@ static bool look(gg__select *s, early *e, gg__arm *arm) {
     if (gg__has_comment(s->in->tree, gg_node_span(e->node)) || !ask(s, e, condition))
         return gg__untestable(s, condition);
     e->chosen = gg__new_name(s, "chosen");
-    s->taken = (gg__test){e->chosen, e->test.negated, true, false};
+    s->taken = (gg__test){e->chosen, e->test.negated, true, e->test.loose};
     gg__meta a = gg__infer_in(s, NULL, e->value);
     if (s->divides_safely && !gg__divisors_are_smooth(s, NULL, e->value)) return false;
     e->first = gg__text_reading(s, NULL, gg__strip_parentheses(e->value), &reads);
@@ -158,7 +158,7 @@ static gg_str keeping_text(const gg__select *s, const early *e, gg_str kept) {
 
 /* … and of the last value. */
 static gg_str last_text(gg__select *s, const early *e, gg_str kept) {
-    gg__test test = {.text = e->chosen, .negated = e->test.negated, .atom = true};
+    gg__test test = {.text = e->chosen, .negated = e->test.negated, .atom = true, .loose = e->test.loose};
     gg_str selected = gg__where(s, test, kept, e->second);
     if (e->flags.len == 0) return selected;
     gg_str last = gg__text(s->in->tree, e->last);
