@@ -251,8 +251,9 @@ export class Editor {
       if (!(await row.isVisible())) await this.bulb(text);
       await this.page.evaluate(() => {
         window.picked = false;
-        const note = ({ target }) => (window.picked = Boolean(target.closest(".action-widget")));
-        addEventListener("mousedown", note, { capture: true, once: true });
+        // Pressed and let go on one entry: a menu that is drawn anew in between takes no pick.
+        const note = ({ target }) => (window.picked = Boolean(target.closest(".action-widget .monaco-list-row.action")));
+        addEventListener("click", note, { capture: true, once: true });
       });
       await row.click({ timeout: ATTEMPT_MS }).catch(() => undefined); // it went away
       return this.page.evaluate(() => window.picked);
