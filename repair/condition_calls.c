@@ -4,21 +4,13 @@
 #include "repair/figures.h"
 #include "repair/infer.h"
 
-static gg_str closed_test(gg__select *s, gg__test t) {
-    gg_str text = gg__truth_text(s, t);
-    return t.atom || t.negated || t.loose ? text : gg_arena_printf(s->arena, "(%.*s)", GG_STR_ARG(text));
-}
-
 static gg_str operand_text(gg__select *s, gg__arm *arm, TSNode node) {
     node = gg__strip_parentheses(node);
     return gg__closed(s, gg__text_in(s, arm, node), node);
 }
 
 static void join(gg__select *s, bool all, gg__test one, bool first, gg__test *out) {
-    *out = first ? one
-                 : (gg__test){gg_arena_printf(s->arena, "%.*s %c %.*s", GG_STR_ARG(closed_test(s, *out)),
-                                              all ? '&' : '|', GG_STR_ARG(closed_test(s, one))),
-                              false, false, false};
+    *out = first ? one : gg__joined_test(s, *out, all ? '&' : '|', one);
 }
 
 /* ---- any() and all() ------------------------------------------------------------------------------------------------- */

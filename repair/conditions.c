@@ -23,6 +23,16 @@ gg_str gg__truth_text(gg__select *s, gg__test t) {
     return gg_arena_printf(s->arena, "(%.*s != 0)", GG_STR_ARG(operand(s, t)));
 }
 
+gg_str gg__truth_operand(gg__select *s, gg__test t) {
+    bool closed = t.negated || t.loose; /* ~ binds closer than & */
+    return operand(s, (gg__test){gg__truth_text(s, t), false, t.atom || closed, false});
+}
+
+gg__test gg__joined_test(gg__select *s, gg__test a, char op, gg__test b) {
+    gg_str x = gg__truth_operand(s, a), y = gg__truth_operand(s, b);
+    return (gg__test){gg_arena_printf(s->arena, "%.*s %c %.*s", GG_STR_ARG(x), op, GG_STR_ARG(y)), false, false, false};
+}
+
 static bool is_atom(TSNode node) {
     return gg_node_is(node, "identifier") || gg_node_is(node, "call") || gg_node_is(node, "attribute") ||
            gg_node_is(node, "subscript");
@@ -150,14 +160,8 @@ bool gg__test_at(gg__select *s, gg__arm *arm, TSNode node, uint32_t depth, gg__t
         if (!gg__test_at(s, arm, gg__field(node, "left"), depth + 1, &a) ||
             !gg__test_at(s, arm, gg__field(node, "right"), depth + 1, &b))
             return false;
-        a.text = gg__truth_text(s, a);
-        b.text = gg__truth_text(s, b);
-        a.atom = a.atom || a.negated || a.loose; /* ~ binds closer than & */
-        b.atom = b.atom || b.negated || b.loose;
-        const char *op = gg_str_is(gg__text(s->in->tree, gg__field(node, "operator")), "and") ? "&" : "|";
-        gg_str x = operand(s, a), y = operand(s, b);
-        *out = (gg__test){gg_arena_printf(s->arena, "%.*s %s %.*s", GG_STR_ARG(x), op, GG_STR_ARG(y)), false, false,
-                          false};
+        *out =
+            gg__joined_test(s, a, gg_str_is(gg__text(s->in->tree, gg__field(node, "operator")), "and") ? '&' : '|', b);
         return true;
     }
     if (gg_node_is(node, "comparison_operator"))
@@ -241,16 +245,7 @@ static bool split(gg__select *s, TSNode condition, bool either, gg_str *flags, g
             continue;
         }
         one.negated = one.negated != negated;
-        if (test->text.len == 0) {
-            *test = one;
-            continue;
-        }
-        gg_str a = gg__truth_text(s, *test), b = gg__truth_text(s, one);
-        bool plain_a = test->atom || test->negated || test->loose, plain_b = one.atom || one.negated || one.loose;
-        *test = (gg__test){gg_arena_printf(s->arena, "%s%.*s%s %c %s%.*s%s", plain_a ? "" : "(", GG_STR_ARG(a),
-                                           plain_a ? "" : ")", either ? '|' : '&', plain_b ? "" : "(", GG_STR_ARG(b),
-                                           plain_b ? "" : ")"),
-                           false, false, false};
+        *test = test->text.len ? gg__joined_test(s, *test, either ? '|' : '&', one) : one;
     }
     return test->text.len && flags->len;
 }

@@ -178,19 +178,6 @@ static bool may_leave(gg__graph_branches *b, gg__graph_arm *arm, gg_str name) {
 
 /* ---- what they get ------------------------------------------------------------------------------------------------------------- */
 
-typedef struct closure {
-    const gg_tree *tree;
-    gg_str name;
-    TSNode function;
-} closure;
-
-static bool is_no_inner_use(TSNode node, void *data) {
-    const closure *c = data;
-    bool use = gg_node_is(node, "identifier") && !gg__is_member_name(node) && !gg__is_binding(node) &&
-               gg_str_equal(gg__text(c->tree, node), c->name);
-    return !use || !gg__is_in_inner_function(node, c->function);
-}
-
 /* What an arm reads before it binds it, or leaves as it was, all are given. */
 static bool give(gg__graph_branches *b, const gg__graph_arm *arm, gg_str name) {
     const gg_rule_input *in = b->s.in;
@@ -200,10 +187,7 @@ static bool give(gg__graph_branches *b, const gg__graph_arm *arm, gg_str name) {
         return kept ? gg__hinder(in, b->node, "may leave `%.*s` without a value", GG_STR_ARG(name)) : true;
     if (!gg__holds_tensor(in, name))
         return gg__hinder(in, b->node, "`%.*s` is no tensor, and the branch changes it", GG_STR_ARG(name));
-    closure c = {in->tree, name, gg__function(b->node)};
-    if (!gg__visit(gg__field(c.function, "body"), is_no_inner_use, &c))
-        return gg__hinder(in, b->node, "`%.*s` is read by a function inside, which would see another one",
-                          GG_STR_ARG(name));
+    if (!gg__is_unread_inside(in, b->node, name)) return false;
     gg__names_add(&b->given, name);
     return true;
 }
@@ -253,7 +237,7 @@ static bool learn_condition(gg__graph_branches *b) {
 }
 
 /* `w.max()` fails of no elements, `w[3]` of a few: an elif asks them where the first condition did not hold. */
-static bool fails_of_no_rows(TSNode node, void *data) {
+static bool holds_of_no_rows(TSNode node, void *data) {
     return !gg__may_fail_of_few(data, node);
 }
 
@@ -263,7 +247,7 @@ static bool learn_conditions(gg__graph_branches *b) {
     if (b->flags.len && b->count > 2)
         return gg__hinder(b->s.in, b->arms[0].condition, "a part of it is not a tensor's, and an elif follows");
     for (size_t i = 1; i + 1 < b->count; i++) {
-        if (!gg__visit(b->arms[i].condition, fails_of_no_rows, (void *)b->s.in))
+        if (!gg__visit(b->arms[i].condition, holds_of_no_rows, (void *)b->s.in))
             return gg__hinder(b->s.in, b->arms[i].condition,
                               "may fail of a tensor of few elements, where it is not asked");
         if (!gg__test_of(&b->s, NULL, b->arms[i].condition, &b->arms[i].test))

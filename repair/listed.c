@@ -44,16 +44,6 @@ bool gg__is_listed(const gg__select *s, const gg__arm *arm, TSNode node, gg__lis
            (gg__is_floating(dtype) || gg__is_integer(dtype) || gg__is_bool(dtype));
 }
 
-static gg_str closed(gg__select *s, gg__test t) {
-    gg_str text = gg__truth_text(s, t);
-    return t.atom || t.negated || t.loose ? text : gg_arena_printf(s->arena, "(%.*s)", GG_STR_ARG(text));
-}
-
-static void join(gg__select *s, gg__test a, char op, gg__test b, gg__test *out) {
-    gg_str x = closed(s, a), y = closed(s, b);
-    *out = (gg__test){gg_arena_printf(s->arena, "%.*s %c %.*s", GG_STR_ARG(x), op, GG_STR_ARG(y)), false, false, false};
-}
-
 /* What is asked of each element, as a tensor with as many.  `is_bool`: its value is True or False, not one of the numbers. */
 static bool test_of(asking *a, TSNode node, uint32_t depth, bool *is_bool, gg__test *out) {
     const gg_tree *tree = a->s->in->tree;
@@ -74,7 +64,8 @@ static bool test_of(asking *a, TSNode node, uint32_t depth, bool *is_bool, gg__t
             !test_of(a, gg__field(node, "right"), depth + 1, is_bool, &right))
             return false;
         *is_bool = *is_bool && first;
-        join(a->s, left, gg_str_is(gg__text(tree, gg__field(node, "operator")), "and") ? '&' : '|', right, out);
+        *out = gg__joined_test(a->s, left, gg_str_is(gg__text(tree, gg__field(node, "operator")), "and") ? '&' : '|',
+                               right);
         return true;
     }
     if (gg_node_is(node, "comparison_operator")) {
@@ -85,7 +76,7 @@ static bool test_of(asking *a, TSNode node, uint32_t depth, bool *is_bool, gg__t
                 !gg__compare_figures(a->s, a->arm, &a->listed, gg__child(node, i), op, gg__child(node, i + 1), &one))
                 return false;
             if (i)
-                join(a->s, *out, '&', one, out);
+                *out = gg__joined_test(a->s, *out, '&', one);
             else
                 *out = one;
         }
@@ -142,10 +133,11 @@ bool gg__test_of_list(gg__select *s, gg__arm *arm, TSNode argument, bool all, gg
     if (!ts_node_is_null(c.filter)) {
         if (!test_of(&a, c.filter, 0, &is_bool, &filter)) return false;
         filter.negated = filter.negated != all; /* all of those that are asked: the others may be what they like */
-        join(s, filter, all ? '|' : '&', test, &test);
+        test = gg__joined_test(s, filter, all ? '|' : '&', test);
     }
-    *out = (gg__test){gg_arena_printf(s->arena, "%.*s%s", GG_STR_ARG(closed(s, test)), end), false, true, false};
-    if (test.negated) out->text = gg_arena_printf(s->arena, "(%.*s)%s", GG_STR_ARG(closed(s, test)), end);
+    *out = (gg__test){gg_arena_printf(s->arena, "%.*s%s", GG_STR_ARG(gg__truth_operand(s, test)), end), false, true,
+                      false};
+    if (test.negated) out->text = gg_arena_printf(s->arena, "(%.*s)%s", GG_STR_ARG(gg__truth_operand(s, test)), end);
     return true;
 }
 
@@ -181,7 +173,7 @@ static bool count_of(gg__select *s, gg__arm *arm, TSNode function, TSNode argume
     if (ones)
         test = filter;
     else if (filtered)
-        join(s, filter, '&', test, &test);
+        test = gg__joined_test(s, filter, '&', test);
     bool wrap = test.negated || !test.atom;
     *out = (gg__figure){.sort = GG__SCALAR_INT, .taken = true, .dtype = GG_STR("torch.int64"), .atom = true};
     out->text = gg_arena_printf(s->arena, "%s%.*s%s.sum()", wrap ? "(" : "", GG_STR_ARG(gg__test_text(s, test)),

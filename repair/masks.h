@@ -169,6 +169,8 @@ bool gg__edit_named_masked(const gg__named_masked *n, gg_arena *arena, gg_edits 
 /* then.c: the edits, and behind them a rule that selects instead of branching on `condition`, as one edit of what they change together.  False when no
  * such rule applies. */
 bool gg__then_select(const gg_rule_input *in, gg_edits *first, TSNode condition, gg_arena *arena, gg_edits *out);
+/* The text that the edits give, and its tree; false where there is none.  Unref both in any case. */
+bool gg__edited(const gg_tree *tree, gg_edits *edits, gg_text **text, gg_tree **out);
 /* The first of the rules of these codes that is offered for the site, as an edit of the text, which is that of in->tree; the text is replaced. */
 bool gg__apply_one_of(const gg_rule_input *in, const char *const *codes, size_t count, gg_safety most, gg_arena *arena,
                       gg_text **text, bool *copies);

@@ -151,6 +151,26 @@ bool gg__may_define(const gg_tree *tree, TSNode statement) {
     return true;
 }
 
+typedef struct inner_use {
+    const gg_tree *tree;
+    gg_str name;
+    TSNode function;
+} inner_use;
+
+static bool is_no_inner_use(TSNode node, void *data) {
+    const inner_use *u = data;
+    bool use = gg_node_is(node, "identifier") && !gg__is_member_name(node) && !gg__is_binding(node) &&
+               gg_str_equal(gg__text(u->tree, node), u->name);
+    return !use || !gg__is_in_inner_function(node, u->function);
+}
+
+bool gg__is_unread_inside(const gg_rule_input *in, TSNode statement, gg_str name) {
+    inner_use u = {in->tree, name, gg__function(statement)};
+    return gg__visit(gg__field(u.function, "body"), is_no_inner_use, &u) ||
+           gg__hinder(in, statement, "`%.*s` is read by a function inside, which would see another one",
+                      GG_STR_ARG(name));
+}
+
 /* ---- names ---------------------------------------------------------------------------------------------------------------------- */
 
 typedef struct binding_search {

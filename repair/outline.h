@@ -27,12 +27,14 @@ void gg__names_add(gg__names *names, gg_str name);
 bool gg__names_have(const gg__names *names, gg_str name);
 gg_str gg__names_text(const gg__names *names, gg_arena *arena); /* "a, b" */
 
-/* Do the statements mean the same in a function of their own?  Says which does not.  `last`: but for this one; may be null. */
 /* Does it fail of a tensor of no rows, or of a few: `h.max()`, `h.amax(0)`, `h[3]`?  A graph traces what is not run, too. */
 bool gg__may_fail_of_few(const gg_rule_input *in, TSNode node);
+/* Do the statements mean the same in a function of their own?  Says which does not.  `last`: but for this one; may be null. */
 bool gg__may_outline(const gg_rule_input *in, gg__stretch body, TSNode last);
 /* May functions be defined in this one, to be called at once: not where TorchScript compiles it. */
 bool gg__may_define(const gg_tree *tree, TSNode statement);
+/* Does no function inside the one around the statement read the name?  Statements in a function of their own have it for themselves.  Says so. */
+bool gg__is_unread_inside(const gg_rule_input *in, TSNode statement, gg_str name);
 /* The names that the statements bind. */
 void gg__names_bound(const gg_tree *tree, gg__stretch body, gg__names *out);
 /* May they read what the name held in front of them, or leave it as it was? */

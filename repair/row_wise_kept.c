@@ -10,7 +10,7 @@
 
 typedef struct holding {
     const gg_tree *tree;
-    gg_str name; /* of the attribute, or of a name that holds one of its modules */
+    gg_str name; /* of the attribute, or of a name */
 } holding;
 
 static bool is_only_called(TSNode node, void *data) {
@@ -80,20 +80,15 @@ static bool puts_module(const gg_tree *tree, TSNode node) {
            may_put_module(tree, gg__field(function, "object"), last);
 }
 
-/* Has a class with __init__ and forward() alone, as those have that treat each row alike, an attribute of that name? */
-typedef struct attribute_search {
-    const gg_tree *tree;
-    gg_str name;
-} attribute_search;
-
 static bool is_not_of_self(TSNode node, void *data) {
-    const attribute_search *s = data;
+    const holding *s = data;
     return !gg_node_is(node, "attribute") || !gg_str_is(gg__text(s->tree, gg__field(node, "object")), "self") ||
            !gg_str_equal(gg__text(s->tree, gg__field(node, "attribute")), s->name);
 }
 
+/* Has a class with __init__ and forward() alone, as those have that treat each row alike, an attribute of that name? */
 static bool has_no_such_attribute(TSNode node, void *data) {
-    attribute_search *s = data;
+    holding *s = data;
     if (!gg_node_is(node, "class_definition")) return true;
     TSNode body = gg__field(node, "body");
     for (uint32_t i = 0; i < gg__child_count(body); i++) {
@@ -109,7 +104,7 @@ static bool may_be_of_module(const gg_tree *tree, gg_str name) {
         "forward",        "weight", "bias", "eps",       "normalized_shape", "training",           "inplace",
         "negative_slope", "alpha",  "beta", "threshold", "approximate",      "elementwise_affine", "in_features",
         "out_features"};
-    attribute_search s = {tree, name};
+    holding s = {tree, name};
     return gg__is_one_of(name, torchs, GG_COUNT(torchs)) || gg_str_starts_with(name, GG_STR("_")) ||
            !gg__visit(gg_tree_root(tree), has_no_such_attribute, &s);
 }
@@ -203,13 +198,8 @@ static bool is_same_count(const gg_tree *tree, TSNode made, TSNode called) {
            (attribute && gg__each_attribute_value(tree, called, is_set_to, &l));
 }
 
-typedef struct naming {
-    const gg_tree *tree;
-    gg_str name;
-} naming;
-
 static bool is_no_such_name(TSNode node, void *data) {
-    const naming *n = data;
+    const holding *n = data;
     return !gg_node_is(node, "identifier") || !gg_str_equal(gg__text(n->tree, node), n->name);
 }
 
@@ -225,7 +215,7 @@ static bool are_alike(const listing *l, TSNode list) {
                 return false;
         return ts_node_is_null(l->called) || (known && called <= gg__child_count(list));
     }
-    naming n = {l->tree, gg__text(l->tree, left)};
+    holding n = {l->tree, gg__text(l->tree, left)};
     if (!gg__is_comprehension(list) || gg__child_count(list) != 2 || !gg_node_is(left, "identifier") ||
         !gg__visit(gg__field(list, "body"), is_no_such_name, &n))
         return false;

@@ -101,9 +101,11 @@ bool gg__test_at(gg__select *s, gg__arm *arm, TSNode node, uint32_t depth, gg__t
 /* condition_calls.c: any(), all(), `torch.equal(a, b)`, `torch.allclose(a, b)`; `3 in x` */
 bool gg__test_of_call(gg__select *s, gg__arm *arm, TSNode call, uint32_t depth, gg__test *out);
 bool gg__test_of_member(gg__select *s, gg__arm *arm, TSNode comparison, gg__test *out);
-bool gg__is_order(gg_str op);                               /* `<` and its like */
-gg_str gg__test_text(gg__select *s, gg__test test);         /* with the negation in it */
-gg_str gg__truth_text(gg__select *s, gg__test test);        /* … of dtype bool in any call */
+bool gg__is_order(gg_str op);                                             /* `<` and its like */
+gg_str gg__test_text(gg__select *s, gg__test test);                       /* with the negation in it */
+gg_str gg__truth_text(gg__select *s, gg__test test);                      /* … of dtype bool in any call */
+gg_str gg__truth_operand(gg__select *s, gg__test test);                   /* … as an operand */
+gg__test gg__joined_test(gg__select *s, gg__test a, char op, gg__test b); /* `&` or `|` */
 bool gg__untestable(const gg__select *s, TSNode condition); /* says why it is none of these (hindrance.h); false */
 /* `flag and t`: what is in front of the site is Python's; it was asked first and is so then.  Behind it may be flags, which change nothing, and
  * tensors.  The flags are left as a condition of Python's. */

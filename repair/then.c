@@ -62,14 +62,18 @@ bool gg__apply_at(const gg_rule_input *in, gg_tree *tree, gg_str id, gg_span spa
     return gg__apply_one_of(&then, codes, count, most, arena, text, copies);
 }
 
+bool gg__edited(const gg_tree *tree, gg_edits *edits, gg_text **text, gg_tree **out) {
+    gg_error err = {0};
+    return gg_edits_sort(edits, &err) == 0 && gg_edits_apply(text, gg_tree_text(tree), edits, &err) == 0 &&
+           gg_tree_parse(out, *text, NULL, NULL, 0, NULL, &err) == 0;
+}
+
 bool gg__then_select(const gg_rule_input *in, gg_edits *first, TSNode condition, gg_arena *arena, gg_edits *out) {
     static const char *const codes[] = {"GG002", "GG010", "GG011", "GG013", "GG045"};
     gg_text *text = NULL;
     gg_tree *tree = NULL;
-    gg_error err = {0};
     gg_span at = gg_node_span(condition);
-    bool done = gg_edits_sort(first, &err) == 0 && gg_edits_apply(&text, gg_tree_text(in->tree), first, &err) == 0 &&
-                gg_tree_parse(&tree, text, NULL, NULL, 0, NULL, &err) == 0;
+    bool done = gg__edited(in->tree, first, &text, &tree);
     at = (gg_span){moved(first, at.start), moved(first, at.end)};
     bool copies = false;
     done = done &&

@@ -4,6 +4,7 @@
  * Safety: effects (under compile a failed check raises RuntimeError, on CUDA later).  Page: docs/rules/GG118.md
  *
  * DESIGN  The condition is read where the name stands for what it was given, in a text of its own. */
+#include "repair/masks.h"
 #include "repair/scalar.h"
 #include "repair/select.h"
 #include "repair/truth.h"
@@ -88,7 +89,6 @@ static gg_str holds(const gg_rule_input *in, const checked *c, gg_str torch, gg_
     gg_edits puts = {0};
     gg_text *text = NULL;
     gg_tree *tree = NULL;
-    gg_error err = {0};
     gg_str out = GG_STR_NULL;
     TSNode condition = gg__field(c->check, "condition");
     reading r = {in->tree, c, &puts};
@@ -97,8 +97,7 @@ static gg_str holds(const gg_rule_input *in, const checked *c, gg_str torch, gg_
     for (size_t i = 0; i < puts.list.len; i++)
         longer += (int64_t)puts.list.items[i].text.len -
                   (int64_t)(puts.list.items[i].span.end - puts.list.items[i].span.start);
-    if (gg_edits_sort(&puts, &err) == 0 && gg_edits_apply(&text, gg_tree_text(in->tree), &puts, &err) == 0 &&
-        gg_tree_parse(&tree, text, NULL, NULL, 0, NULL, &err) == 0) {
+    if (gg__edited(in->tree, &puts, &text, &tree)) {
         gg_span span = gg_node_span(condition);
         gg_rule_input there = *in;
         there.tree = tree;

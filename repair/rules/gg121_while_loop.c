@@ -52,7 +52,6 @@ static bool add_counter(loop *l, gg_str name) {
 typedef struct naming {
     const gg_tree *tree;
     gg_str name;
-    TSNode function;
 } naming;
 
 static bool is_of_name(TSNode node, void *data) {
@@ -64,15 +63,8 @@ static bool is_of_name(TSNode node, void *data) {
 
 /* In place the tensor keeps its dtype and sizes, whatever those of another one are: a number has none, nor has what is made of it alone others. */
 static bool keeps_kind(const loop *l, TSNode value, gg_str name) {
-    naming n = {.tree = l->s.in->tree, .name = name};
+    naming n = {l->s.in->tree, name};
     return gg__is_number(gg__infer_loosely(l->s.in, value)) || gg__visit(value, is_of_name, &n);
-}
-
-static bool is_no_inner_use(TSNode node, void *data) {
-    const naming *n = data;
-    bool use = gg_node_is(node, "identifier") && !gg__is_member_name(node) && !gg__is_binding(node) &&
-               gg_str_equal(gg__text(n->tree, node), n->name);
-    return !use || !gg__is_in_inner_function(node, n->function);
 }
 
 /* `h += v` is `h = h + v` where nobody else holds the tensor. */
@@ -98,10 +90,7 @@ static bool learn(loop *l, gg_str name) {
         return !gg__reads_first(tree, gg__stretch_of(l->body), name) ||
                gg__hinder(in, l->node, "may read `%.*s` of the iteration before", GG_STR_ARG(name));
     }
-    naming n = {tree, name, gg__function(l->node)};
-    if (!gg__visit(gg__field(n.function, "body"), is_no_inner_use, &n))
-        return gg__hinder(in, l->node, "`%.*s` is read by a function inside, which would see another one",
-                          GG_STR_ARG(name));
+    if (!gg__is_unread_inside(in, l->node, name)) return false;
     gg__names_add(&l->carried, name);
     if (add_counter(l, name)) return true;
     if (!gg__holds_tensor(in, name))

@@ -3,8 +3,6 @@
  * Offers: a loop over all of them, whose rows go as GG115 sends them.  Refuses: what else is done with the number of a module, and what GG115 refuses.
  * Safety: numeric.  Page: docs/rules/GG126.md */
 #include "repair/hindrance.h"
-#include "repair/infer.h"
-#include "repair/loops.h"
 #include "repair/masks.h"
 
 typedef struct chosen_modules {
@@ -216,11 +214,9 @@ static bool take(const gg_rule_input *in, TSNode *out_node, gg_arena *arena, gg_
     gg_edits first = {0};
     gg_text *text = NULL;
     gg_tree *tree = NULL;
-    gg_error err = {0};
     bool copies = false;
     go_through_all(&c, own, &first);
-    bool done = gg_edits_sort(&first, &err) == 0 && gg_edits_apply(&text, gg_tree_text(in->tree), &first, &err) == 0 &&
-                gg_tree_parse(&tree, text, NULL, NULL, 0, NULL, &err) == 0;
+    bool done = gg__edited(in->tree, &first, &text, &tree);
     finding f = {.tree = tree, .from = ts_node_start_byte(c.binding)};
     done = done && !gg__visit(gg_tree_root(tree), is_elsewhere, &f) &&
            gg__apply_at(in, tree, GG_STR("GB0036"), gg_node_span(f.found), routing, GG_COUNT(routing),
