@@ -1,6 +1,7 @@
 /* Arms of branches as values.  See select.h. */
 #include "repair/alias.h"
 #include "repair/built.h"
+#include "repair/gradients.h"
 #include "repair/grown.h"
 #include "repair/hindrance.h"
 #include "repair/infer.h"
@@ -318,6 +319,8 @@ static bool merge(gg__select *s, gg__arm *arm, gg__test *test, TSNode node, gg__
         return lose(s, arm, name, "or its gradient may be infinite or NaN where it is not wanted");
     if (!(a.reads & b.reads) && (s->unseen || gg__sizes_may_differ(s->in, s->statement, a.meta)))
         return lose(s, arm, name, "may have other sizes on the other way with other inputs");
+    if (!gg__read_gently(s, a.reads ^ b.reads))
+        return lose(s, arm, name, "is made of what only one way reads: " GG__ROUGH_ORIGIN);
     bool others = !a.meta.fresh && !b.meta.fresh && !ts_node_is_null(a.from) && !ts_node_is_null(b.from);
     if (others && gg__may_be_one(s->in, s->statement, a.from, b.from))
         return lose(s, arm, name, "may be one tensor on both ways, and a selection is a new one");
@@ -326,6 +329,12 @@ static bool merge(gg__select *s, gg__arm *arm, gg__test *test, TSNode node, gg__
     out.meta.fresh = true;
     out.reads = a.reads & b.reads;
     return gg__arm_bind(arm, out);
+}
+
+bool gg__read_gently(const gg__select *s, uint64_t names) {
+    for (size_t i = 0; i < s->outer_count; i++)
+        if ((names >> i & 1) && gg__is_made_roughly(s->in, s->statement, s->outer[i])) return false;
+    return true;
 }
 
 static bool is_merged(const gg__select *s, gg__arm *arm, const gg__binding *b, uint32_t depth) {

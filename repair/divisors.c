@@ -1,5 +1,6 @@
 /* Divisors, and operands of roots and logarithms, in arms that are not taken.  See select.h. */
 #include "repair/alias.h"
+#include "repair/gradients.h"
 #include "repair/hindrance.h"
 #include "repair/infer.h"
 #include "repair/scalar.h"
@@ -85,7 +86,7 @@ bool gg__is_made_smoothly(const gg__select *s, const gg__arm *arm, TSNode node) 
     uint32_t steps = 0;
     origin o = {s, arm, 0, &steps};
     if (is_smooth(&o, node)) return true;
-    return gg__hinder(s->in, node, "where it is not wanted, the gradient of what it is made of may be infinite or NaN");
+    return gg__hinder(s->in, node, GG__ROUGH_ORIGIN);
 }
 
 typedef struct search {

@@ -5,7 +5,7 @@
 static gg__meta cast(gg__meta x, gg_str dtype, gg__vagueness vague) {
     if (dtype.len == 0 || !(gg__is_floating(x.dtype) || gg__is_integer(x.dtype) || gg__is_bool(x.dtype)))
         return gg__unknown;
-    x.fresh = x.fresh || (!gg_str_equal(x.dtype, dtype) && !x.vague && !vague);
+    /* of another dtype it is a new tensor; in other calls it may be of this one, and then it is x itself: `fresh` stays */
     if (!gg__is_floating(dtype)) x.smooth = x.linear = true; /* what it was made of gets no gradient */
     return gg__as_dtype(x, dtype, vague);
 }

@@ -249,6 +249,8 @@ bool gg__selectable(const gg__select *s, gg__meta value);
 /* Says why the value of an expression is not (hindrance.h); false. */
 bool gg__unselectable(const gg__select *s, const gg__arm *arm, TSNode node);
 bool gg__unselectable_of(const gg__select *s, const gg__arm *arm, TSNode node, gg__meta m);
+/* Of the names that have these bits, which only one way reads: is a gradient of zeros harmless to them (upstream.c)? */
+bool gg__read_gently(const gg__select *s, uint64_t names);
 /* Text of a selection; its meta. */
 gg_str gg__where(gg__select *s, gg__test test, gg_str yes, gg_str no);
 /* An if statement with its elifs and else as values: the arm gets what each name holds behind it, and what is returned under the name

@@ -196,7 +196,8 @@ static bool stays_in_size(const search *x) {
 /* `x[:1]` of `x[:1].expand(8, 8)` */
 static TSNode seen_through(const gg_tree *tree, TSNode value) {
     static const char *const views[] = {"expand",    "expand_as", "view",    "reshape", "unsqueeze", "squeeze",
-                                        "transpose", "permute",   "flatten", "detach",  "t"};
+                                        "transpose", "permute",   "flatten", "detach",  "t",         "to",
+                                        "float",     "double",    "half",    "type_as", "contiguous"};
     for (;;) {
         TSNode function = gg__field(value, "function");
         if (gg_node_is(value, "subscript"))

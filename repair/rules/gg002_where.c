@@ -2,6 +2,7 @@
  * Offers: torch.where for if/else and if without else that assign the same name, for two returns, and for a conditional expression.
  * Refuses: unless both arms are proven pure, smooth, and of equal dtype and shape, and the condition a 0-d bool tensor; augmented
  * assignments, and arms that make an alias where that shows in the file (torch.where makes a copy, and says so).  Safety: exact.  Page: docs/rules/GG002.md */
+#include "repair/gradients.h"
 #include "repair/select.h"
 
 typedef struct branch {
@@ -24,6 +25,7 @@ static bool selectable(const gg_rule_input *in, TSNode condition, TSNode a, TSNo
     x = gg__beside_number(in, a, x, y);
     y = gg__beside_number(in, b, y, first);
     if (gg__may_be_none(in, a) || gg__may_be_none(in, b)) return false;
+    if (!gg__have_gentle_origins(in, gg__statement(condition), a, b)) return false;
     if (!gg__same_tensor(x, y) || !x.smooth || !y.smooth || gg__may_broadcast(in, x, a, b)) return false;
     return (x.linear && y.linear) || !gg__asks_finiteness(in->tree, condition);
 }

@@ -2,6 +2,7 @@
  * Offers: torch.where.  The condition may be what GG010 takes; flags of Python's in front of it stay a conditional expression.
  * Refuses: operands that have not one dtype, shape and layout, or of which one may fail, has a gradient that is not finite, or shares memory
  * where that shows.  Safety: exact.  Page: docs/rules/GG011.md */
+#include "repair/gradients.h"
 #include "repair/hindrance.h"
 #include "repair/infer.h"
 #include "repair/select.h"
@@ -15,8 +16,8 @@ static bool alike(gg__select *s, TSNode node, TSNode yes, TSNode no) {
     if (s->divides_safely && (!gg__divisors_are_smooth(s, NULL, yes) || !gg__divisors_are_smooth(s, NULL, no)))
         return false;
     return gg__same_tensor(a, b) && gg__selectable(s, a) && gg__selectable(s, b) &&
-           !gg__may_broadcast(s->in, a, yes, no) && !(s->unseen && !gg__share_a_name(s->in, yes, no)) &&
-           !gg__value_alias_shows(s->in, node, yes, no);
+           gg__have_gentle_origins(s->in, gg__statement(node), yes, no) && !gg__may_broadcast(s->in, a, yes, no) &&
+           !(s->unseen && !gg__share_a_name(s->in, yes, no)) && !gg__value_alias_shows(s->in, node, yes, no);
 }
 
 static bool unlike(gg__select *s, TSNode node, TSNode yes, TSNode no) {
@@ -28,6 +29,7 @@ static bool unlike(gg__select *s, TSNode node, TSNode yes, TSNode no) {
     if (!gg__same_tensor(a, b)) return gg__hinder_unlike(s->in, node, GG_STR("the value"), a, b);
     if (gg__value_alias_shows(s->in, node, yes, no))
         return gg__hinder(s->in, node, "other code may hold one of the tensors, and a selection is a new one");
+    if (!gg__have_gentle_origins(s->in, gg__statement(node), yes, no)) return gg__hinder(s->in, node, GG__ROUGH_ORIGIN);
     return gg__hinder(s->in, node, "the sizes of both ways may differ with other inputs");
 }
 

@@ -2,6 +2,7 @@
  * Offers: the early value and the condition are kept, and the last return selects with torch.where; flags of Python's in front stay an if.
  * Refuses: unless what is between are assignments of pure expressions, whose gradients are finite where the values are, and both values have one
  * dtype, shape and layout.  Safety: exact.  Page: docs/rules/GG013.md */
+#include "repair/gradients.h"
 #include "repair/grown.h"
 #include "repair/hindrance.h"
 #include "repair/infer.h"
@@ -122,6 +123,7 @@ static bool look(gg__select *s, early *e, gg__arm *arm) {
     if (!gg__selectable(s, a)) return gg__unselectable_of(s, NULL, e->value, a);
     if (!gg__selectable(s, b)) return gg__unselectable_of(s, arm, e->last, b);
     if (!gg__same_tensor(a, b)) return gg__hinder_unlike(s->in, e->node, GG_STR("return"), a, b);
+    if (!gg__read_gently(s, reads ^ other)) return gg__hinder(s->in, e->node, GG__ROUGH_ORIGIN);
     return gg__same_tensor(a, b) && ((reads & other) || (!s->unseen && !gg__sizes_may_differ(s->in, e->node, a))) &&
            !gg__has_comment(s->in->tree, gg_node_span(e->last));
 }

@@ -7,6 +7,7 @@
  * DESIGN  The facts are those of the first iteration.  They hold in each one, since every tensor gets from its assignment what the fact says of it,
  * or of what autocast makes of it, and numbers that change, the loop's own among them, count as any number. */
 #include "repair/alias.h"
+#include "repair/gradients.h"
 #include "repair/hindrance.h"
 #include "repair/infer.h"
 #include "repair/loops.h"
@@ -117,6 +118,8 @@ static bool add(loop *l, TSNode left, TSNode value, bool ends) {
     if (m.sort == GG__TENSOR && !gg__selectable(&l->s, m) && (carried || !is_only_asked(l, name))) return false;
     if (carried ? m.sort != GG__TENSOR : ends || (!l->form.late && gg__is_live(&l->s, name))) return false;
     if (carried && !m.fresh && gg__alias_shows(in, l->form.node, value, name)) return false;
+    if (carried && !gg__have_gentle_origins(in, l->form.node, value, left))
+        return gg__hinder(in, value, GG__ROUGH_ORIGIN);
     if (carried && !gg__reads(in->tree, value, name) && gg__sizes_may_differ(in, l->form.node, m)) return false;
     bool behind = ts_node_start_byte(value) > ts_node_start_byte(l->form.end), lowered = false;
     if (carried && !begins_alike(l, value, name, fact, behind, &lowered)) return false;
@@ -264,6 +267,7 @@ static bool look_at_returns(loop *l) {
     if (!is_same_here(a, b)) return gg__hinder_unlike(s->in, l->form.end, GG_STR("return"), a, b);
     if (!gg__may_select_returned(s, l->form.end, value, a.fresh, kept, b.fresh))
         return gg__hinder(s->in, value, "other code may hold this tensor, and a selection is a new one");
+    if (!gg__read_gently(s, reads ^ other)) return gg__hinder(s->in, value, GG__ROUGH_ORIGIN);
     return ((reads & other) || !gg__sizes_may_differ(s->in, l->form.end, a)) &&
            !gg__has_comment(s->in->tree, gg_node_span(kept));
 }

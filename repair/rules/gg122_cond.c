@@ -3,6 +3,7 @@
  * Refuses: arms that are more than assignments to names and what is made of these, what is no tensor behind them, and where it shows that a tensor is a copy.
  * Safety: exact.  Page: docs/rules/GG122.md */
 #include "repair/drawing.h"
+#include "repair/gradients.h"
 #include "repair/graph_branches.h"
 
 static bool check(const gg_rule_input *in, gg_rule_match *out) {
@@ -91,16 +92,36 @@ static gg_str choices(const writing *w, bool compiled) {
     return out;
 }
 
-/* For a gradient the compiler runs the arm again, which draws other numbers: ` and not h.requires_grad`. */
-static gg_str unless_drawn_anew(const writing *w) {
+static bool arm_reads(const gg__graph_branches *b, const gg__graph_arm *arm, gg_str name) {
+    bool binds = gg__names_have(&arm->bound, name), reads = !binds && gg__names_have(&b->kept, name);
+    for (uint32_t i = arm->body.from; !reads && i < arm->body.to; i++)
+        reads = gg__reads(b->s.in->tree, gg__child(arm->body.block, i), name);
+    return reads;
+}
+
+/* A name that another arm does not read gets zeros for a gradient where that one is taken. */
+static bool is_read_gently(TSNode node, void *data) {
+    const gg__graph_branches *b = data;
+    if (!gg_node_is(node, "identifier") || gg__is_member_name(node)) return true;
+    gg_str name = gg__text(b->s.in->tree, node);
+    bool all = true;
+    for (size_t i = 0; i < b->count; i++) all = all && arm_reads(b, &b->arms[i], name);
+    return all || !gg__is_made_roughly(b->s.in, b->node, name);
+}
+
+/* For a gradient the compiler runs the arm again, which draws other numbers, and gives one of zeros to what only the other arm reads, which may become NaN:
+ * ` and not h.requires_grad`. */
+static gg_str unless_differentiated(const writing *w) {
     gg__graph_branches *b = w->b;
     gg__stretch bodies[GG__MAX_ARMS];
-    bool draws = false;
+    bool guarded = false;
     for (size_t i = 0; i < b->count; i++) {
         gg__stretch body = bodies[i] = b->arms[i].body;
-        for (uint32_t j = body.from; j < body.to; j++) draws = draws || gg__may_draw(b->s.in, gg__child(body.block, j));
+        for (uint32_t j = body.from; j < body.to; j++)
+            guarded = guarded || gg__may_draw(b->s.in, gg__child(body.block, j)) ||
+                      !gg__visit(gg__child(body.block, j), is_read_gently, b);
     }
-    if (!draws) return GG_STR("");
+    if (!guarded) return GG_STR("");
     return gg_arena_printf(w->arena, " and %.*s",
                            GG_STR_ARG(gg__unless_differentiated(&b->s, &b->given, bodies, b->count, w->torch)));
 }
@@ -114,7 +135,7 @@ static gg_str choose(const writing *w) {
     if (b->flags.len)
         asked = gg_arena_printf(w->arena, "isinstance(%.*s, %.*s.Tensor) and ", GG_STR_ARG(w->chosen[0]),
                                 GG_STR_ARG(w->torch));
-    gg_str only = unless_drawn_anew(w);
+    gg_str only = unless_differentiated(w);
     return gg_arena_printf(
         w->arena,
         "%.*s%.*s%.*sif %.*s%.*s.compiler.is_compiling()%.*s:%.*s%.*s%.*s%.*s%.*s%.*s%.*selse:%.*s%.*s%.*s%.*s%.*s",
