@@ -56,6 +56,14 @@ TSNode gg__root_of(TSNode node);
 /* May one of the names be the memory that `self` holds, as far as the function's assignments and its callers in the file tell? */
 bool gg__may_be_selfs(const gg_rule_input *in, TSNode function, const gg_str *names, size_t count);
 
+/* ---- owners.c --------------------------------------------------------------------------------------------------------- */
+/* `v[i] = x` and `v += x` on a list change the list alone; v[0].add_(1) and f(v) change what is in it. */
+bool gg__changes_itself(TSNode changed);
+/* Does nobody ever hold the name's tensor under another name, wherever it is in the function, but in the span `but`?  `returned`: it may be returned. */
+bool gg__is_never_shared(const gg_rule_input *in, TSNode function, gg_str name, gg_span but, bool returned);
+/* … in the node? */
+bool gg__is_unshared_in(const gg_rule_input *in, TSNode node, gg_str name);
+
 /* ---- unchanged.c ------------------------------------------------------------------------------------------------------------ */
 /* Are the tensors of the attributes of these names, of whatever object, never changed in place in the file under another name, nor handed on to who
  * may?  What the branch does is left out. */

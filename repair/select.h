@@ -243,30 +243,38 @@ bool gg__stores_truth(const gg__events *in);
 bool gg__weave(gg__select *s, gg__test test, const gg__events *yes, const gg__events *no, gg__events *out);
 bool gg__write_events(gg__select *s, const gg__events *events); /* as lines; false when there are too many */
 
+/* ---- live.c ----------------------------------------------------------------------------------------------------------------- */
+/* The assignment that a statement is, of an expression to a name; else null. */
+TSNode gg__assignment(TSNode statement);
+TSNode gg__assigned(TSNode identifier); /* … that binds this identifier */
+bool gg__bound_before(const gg_tree *tree, TSNode statement, gg_str name);
+/* The last statement that is an arm's: that of the block where `skips`. */
+TSNode gg__last_of_arms(const gg__select *s, TSNode node);
+bool gg__is_live(const gg__select *s, gg_str name); /* read behind the statement */
+
 /* ---- arms.c ----------------------------------------------------------------------------------------------------------------- */
 /* Can the value be computed where it was not, and be selected? */
 bool gg__selectable(const gg__select *s, gg__meta value);
 /* Says why the value of an expression is not (hindrance.h); false. */
 bool gg__unselectable(const gg__select *s, const gg__arm *arm, TSNode node);
 bool gg__unselectable_of(const gg__select *s, const gg__arm *arm, TSNode node, gg__meta m);
-/* Of the names that have these bits, which only one way reads: is a gradient of zeros harmless to them (upstream.c)? */
-bool gg__read_gently(const gg__select *s, uint64_t names);
-/* Text of a selection; its meta. */
+/* Text of a selection. */
 gg_str gg__where(gg__select *s, gg__test test, gg_str yes, gg_str no);
-/* An if statement with its elifs and else as values: the arm gets what each name holds behind it, and what is returned under the name
- * "return".  `test`: of its condition.  `fallback`: the return behind it, or null. */
-/* The last statement that is an arm's: that of the block where `skips`. */
-TSNode gg__last_of_arms(const gg__select *s, TSNode node);
-/* The first identifier of that name in the branch, and in what follows it where `skips`; null when there is none. */
-TSNode gg__named_in_arms(const gg__select *s, TSNode node, gg_str name);
-bool gg__select_if(gg__select *s, gg__arm *arm, TSNode node, const gg__test *test, TSNode fallback);
-bool gg__is_live(const gg__select *s, gg_str name); /* read behind the statement */
 /* Binds the expression's value to a name of the arm; the variable `target` will hold it (empty: it is returned). */
 bool gg__assign(gg__select *s, gg__arm *arm, gg_str name, gg_str target, TSNode right);
-/* The assignment that a statement is, of an expression to a name; else null. */
-TSNode gg__assignment(TSNode statement);
-TSNode gg__assigned(TSNode identifier); /* … that binds this identifier */
-bool gg__bound_before(const gg_tree *tree, TSNode statement, gg_str name);
+/* An if statement with its elifs and else as values: the arm gets what each name holds behind it, and what is returned under the name
+ * "return".  `test`: of its condition.  `fallback`: the return behind it, or null. */
+bool gg__select_if(gg__select *s, gg__arm *arm, TSNode node, const gg__test *test, TSNode fallback);
+
+/* ---- merges.c --------------------------------------------------------------------------------------------------------------- */
+/* The name behind the branch `node`, of what both its arms leave in it, as a part of the arm around them. */
+bool gg__merge(gg__select *s, gg__arm *arm, gg__test *test, TSNode node, gg__arm *yes, gg__arm *no, gg_str name);
+/* How many names are selected, as far as is known before. */
+size_t gg__count_merges(const gg__select *s, gg__arm *arm, gg__arm *yes, gg__arm *no, uint32_t depth);
+/* The first identifier of that name in the branch, and in what follows it where `skips`; null when there is none. */
+TSNode gg__named_in_arms(const gg__select *s, TSNode node, gg_str name);
+/* Of the names that have these bits, which only one way reads: is a gradient of zeros harmless to them (upstream.c)? */
+bool gg__read_gently(const gg__select *s, uint64_t names);
 
 /* Does it show, where the value of the expression `node` goes, that it is no longer one of the arms' own tensor? */
 bool gg__value_alias_shows(const gg_rule_input *in, TSNode node, TSNode yes, TSNode no);
