@@ -20,6 +20,12 @@ LABELLED = (
     + "    yield 'some', loss, (torch.randn(6, 5), torch.tensor([0, 1, -100, 2, 4, -100])), {}\n"
     + "    yield 'none', loss, (torch.randn(6, 5), torch.full((6,), -100)), {}\n"
 )
+FLAGGED = (
+    HEAD
+    + "class Gate(torch.nn.Module):\n    def is_flat(self, h):\n        return bool(h.amax() - h.amin() < 1e-3)\n\n"
+    + "    def forward(self, x):\n        h = x * 2\n        if self.is_flat(h):\n            h = h * 0.5\n        return h\n\n\n"
+    + "def graphglue_inputs():\n    yield 'some', Gate(), (torch.randn(2, 3),), {}\n    yield 'flat', Gate(), (torch.ones(2, 3),), {}\n"
+)
 # The first call says that both arms are alike; the second shows that they are not, and there torch.where stretches the smaller one.
 WRONG = (
     HEAD
@@ -60,6 +66,16 @@ def test_a_loss_of_what_is_labelled_becomes_one_selection(tmp_path: Path, run_js
     assert code == 0 and [e["glued"] for e in result["entries"]] == [True, True]
     assert [r["rule"] for r in result["repairs"] if r["verdict"]["accepted"]] == ["GG042", "GG010"]
     assert '-100), reduction="sum") / torch.where(chosen, 1, valid.sum()))' in result["patched"]
+
+
+def test_a_helper_that_asks_and_its_caller_are_mended_one_after_the_other(tmp_path: Path, run_json: Any) -> None:
+    file = tmp_path / "gate.py"
+    file.write_text(FLAGGED)
+    code, out = run_json("fix", str(file))
+    result = out["files"][0]
+    assert code == 0 and [e["glued"] for e in result["entries"]] == [True, True]
+    assert [r["rule"] for r in result["repairs"] if r["verdict"]["accepted"]] == ["GG127", "GG002"]
+    assert "h = torch.where(self.is_flat(h), h * 0.5, h)" in result["patched"]
 
 
 def test_a_wrong_edit_is_refused_with_the_reason(tmp_path: Path, run_json: Any) -> None:

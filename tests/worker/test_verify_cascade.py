@@ -85,6 +85,23 @@ def test_a_break_that_is_another_on_another_line_is_new(worker: Any, tmp_path: P
     check(worker, tmp_path, Case("lines", TWO_LINES, SETTING + TWO_LINES, "a new graph break appears", safety="config"))
 
 
+ASKED = (
+    "def is_large(x):\n    return {asked}\n\n\n"
+    "def f(x):\n    x = x * 2\n    if is_large(x):\n        x = x / 2\n    x = x + {behind}\n    return x\n"
+)
+FLAG, TENSOR = "bool(x.abs().sum() > 4)", "x.abs().sum() > 4"
+
+
+def test_what_the_caller_asks_in_place_of_the_callee_is_not_new(worker: Any, tmp_path: Path) -> None:
+    before, after = (ASKED.format(asked=asked, behind="1") for asked in (FLAG, TENSOR))
+    check(worker, tmp_path, Case("caller", before, after, glued=False))
+
+
+def test_one_more_in_the_caller_is_new(worker: Any, tmp_path: Path) -> None:
+    before, after = ASKED.format(asked=FLAG, behind="1"), ASKED.format(asked=TENSOR, behind="float(x.sum())")
+    check(worker, tmp_path, Case("callers", before, after, "a new graph break appears: GB0124 in f"))
+
+
 ALIKE = "import numpy as np\n\n\ndef g(x):\n    return x * torch.FloatTensor(np.hanning(4){more})\n\n\n"
 BOTH = "(torch.randn(4, 4),), {}\n    yield 'g', g, (torch.randn(4, 4),)"
 

@@ -1,7 +1,8 @@
 """Which graph breaks of the edited code are new, and which only come to light.
 
 A break is known by its id and its place in the original text.  One with another id, on a line that the edit did not write and where
-one is gone, is that one: Dynamo got further in the same line, as with a setting.
+one is gone, is that one: Dynamo got further in the same line, as with a setting.  So it did where the one that is gone lay in a function that
+this line calls: the graph was split at the call, and is now where the line asks for what it gave.
 
 Behind a break that makes a function run without Dynamo, as a whole or from there on, no break in that function is met.  When it is gone,
 those behind it are: they are no fault of the edit, as long as neither they nor a call that leads to them lie on a line that it wrote.
@@ -77,6 +78,7 @@ def of(a: dict[str, Any], b: dict[str, Any], lines: Lines) -> Cascade:
     gone = [r for r in a["breaks"] if _place(r, None) not in after and _kind(r) not in stays]
     hidden = [part for part in map(_hidden, gone) if part]
     instead = Counter(_where(r, _place(r, None)) for r in gone)
+    callers = [set(_calling(r)) for r in gone]
     found = Cascade(uncovered=bool(hidden))
     for record in b["breaks"]:
         place = _place(record, lines)
@@ -89,6 +91,8 @@ def of(a: dict[str, Any], b: dict[str, Any], lines: Lines) -> Cascade:
             stays[_kind(record)] -= 1
         elif instead[_where(record, place)] > 0:
             instead[_where(record, place)] -= 1
+        elif place[2] > 0 and (called := next((lines for lines in callers if _where(record, place) in lines), None)):
+            callers.remove(called)
         elif excused and not any(_written(record, lines)):
             found.to_light += 1
         else:
@@ -116,6 +120,14 @@ def _place(record: Record, lines: Lines | None) -> Place:
 def _where(record: Record, place: Place) -> tuple[str, int, bool]:
     """A place whatever the id, and whether its function runs without Dynamo."""
     return *place[1:], record["eager"] is not None
+
+
+def _calling(record: Record) -> Iterator[tuple[str, int, bool]]:
+    """Of the lines of the workspace whose calls lead to the break, as `_where`."""
+    frame = _frame(record)
+    for outer in record["stack"]:
+        if outer is not frame and outer["origin"] == "workspace" and outer["line"] is not None:
+            yield outer["file"], outer["line"], record["eager"] is not None
 
 
 def _kind(record: Record) -> tuple[str, str]:
