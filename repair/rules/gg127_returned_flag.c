@@ -36,6 +36,30 @@ static bool is_asked_for_truth(const gg_tree *tree, TSNode node) {
            gg__names_builtin(tree, gg__field(gg__parent(parent), "function"), "bool");
 }
 
+typedef struct held_flag {
+    const gg_tree *tree;
+    gg_str name;
+} held_flag;
+
+static bool is_read_for_truth(TSNode node, void *data) {
+    const held_flag *h = data;
+    if (!gg_node_is(node, "identifier")) return true;
+    if (gg__watches_names(h->tree, node)) return false;
+    if (!gg_str_equal(gg__text(h->tree, node), h->name) || gg__is_member_name(node)) return true;
+    TSNode parent = gg__parent(node);
+    bool outer = gg_node_is(parent, "global_statement") || gg_node_is(parent, "nonlocal_statement");
+    if (gg__is_binding(node)) return !outer && !gg_node_is(parent, "augmented_assignment");
+    return is_asked_for_truth(h->tree, node);
+}
+
+/* `flag = is_flat(h)`, of a name that its function only asks for its truth. */
+static bool is_held_for_truth(const gg_tree *tree, TSNode read) {
+    TSNode assignment = gg__assignment(gg__statement(read)), function = gg__function(read);
+    if (!ts_node_eq(gg__field(assignment, "right"), read) || !gg_node_is(function, "function_definition")) return false;
+    held_flag h = {tree, gg__text(tree, gg__field(assignment, "left"))};
+    return gg__visit(function, is_read_for_truth, &h);
+}
+
 /* Each mention of the name is the definition, or such a use. */
 static bool is_only_asked(TSNode node, void *data) {
     returned_flag *r = data;
@@ -56,7 +80,7 @@ static bool is_only_asked(TSNode node, void *data) {
         read = call;
     }
     r->called = true;
-    return is_asked_for_truth(tree, read) ||
+    return is_asked_for_truth(tree, read) || is_held_for_truth(tree, read) ||
            gg__hinder(r->in, read, "needs the truth value itself, not only as a condition");
 }
 

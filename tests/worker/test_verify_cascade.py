@@ -97,6 +97,12 @@ def test_what_the_caller_asks_in_place_of_the_callee_is_not_new(worker: Any, tmp
     check(worker, tmp_path, Case("caller", before, after, glued=False))
 
 
+def test_what_is_asked_further_down_is_not_new(worker: Any, tmp_path: Path) -> None:
+    program = ASKED.replace("if is_large(x):", "large = is_large(x)\n    x = x + 1\n    if large:")
+    before, after = (program.format(asked=asked, behind="1") for asked in (FLAG, TENSOR))
+    check(worker, tmp_path, Case("further", before, after, glued=False))
+
+
 def test_one_more_in_the_caller_is_new(worker: Any, tmp_path: Path) -> None:
     before, after = ASKED.format(asked=FLAG, behind="1"), ASKED.format(asked=TENSOR, behind="float(x.sum())")
     check(worker, tmp_path, Case("callers", before, after, "a new graph break appears: GB0124 in f"))

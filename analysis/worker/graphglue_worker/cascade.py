@@ -2,7 +2,7 @@
 
 A break is known by its id and its place in the original text.  One with another id, on a line that the edit did not write and where
 one is gone, is that one: Dynamo got further in the same line, as with a setting.  So it did where the one that is gone lay in a function that
-this line calls: the graph was split at the call, and is now where the line asks for what it gave.
+is called there, or further up in the same function: the graph was split at the call, and is now where somebody asks for what it gave.
 
 Behind a break that makes a function run without Dynamo, as a whole or from there on, no break in that function is met.  When it is gone,
 those behind it are: they are no fault of the edit, as long as neither they nor a call that leads to them lie on a line that it wrote.
@@ -78,7 +78,7 @@ def of(a: dict[str, Any], b: dict[str, Any], lines: Lines) -> Cascade:
     gone = [r for r in a["breaks"] if _place(r, None) not in after and _kind(r) not in stays]
     hidden = [part for part in map(_hidden, gone) if part]
     instead = Counter(_where(r, _place(r, None)) for r in gone)
-    callers = [set(_calling(r)) for r in gone]
+    callers = [list(_calling(r)) for r in gone]
     found = Cascade(uncovered=bool(hidden))
     for record in b["breaks"]:
         place = _place(record, lines)
@@ -91,8 +91,8 @@ def of(a: dict[str, Any], b: dict[str, Any], lines: Lines) -> Cascade:
             stays[_kind(record)] -= 1
         elif instead[_where(record, place)] > 0:
             instead[_where(record, place)] -= 1
-        elif place[2] > 0 and (called := next((lines for lines in callers if _where(record, place) in lines), None)):
-            callers.remove(called)
+        elif place[2] > 0 and (calls := next((c for c in callers if _is_behind(record, place, c)), None)):
+            callers.remove(calls)
         elif excused and not any(_written(record, lines)):
             found.to_light += 1
         else:
@@ -122,12 +122,22 @@ def _where(record: Record, place: Place) -> tuple[str, int, bool]:
     return *place[1:], record["eager"] is not None
 
 
-def _calling(record: Record) -> Iterator[tuple[str, int, bool]]:
-    """Of the lines of the workspace whose calls lead to the break, as `_where`."""
+def _calling(record: Record) -> Iterator[tuple[Record, bool]]:
+    """Frames of the workspace whose calls lead to the break, and whether its function runs without Dynamo."""
     frame = _frame(record)
     for outer in record["stack"]:
         if outer is not frame and outer["origin"] == "workspace" and outer["line"] is not None:
-            yield outer["file"], outer["line"], record["eager"] is not None
+            yield outer, record["eager"] is not None
+
+
+def _is_behind(record: Record, place: Place, calls: list[tuple[Record, bool]]) -> bool:
+    """Does the break lie in a function that made one of the calls, not in front of it?"""
+    function = _frame(record)["function"]
+    return any(
+        (frame["file"], frame["function"], eager) == (place[1], function, record["eager"] is not None)
+        and frame["line"] <= place[2]
+        for frame, eager in calls
+    )
 
 
 def _kind(record: Record) -> tuple[str, str]:
