@@ -139,6 +139,8 @@ static gg__meta attribute(gg__inference *s, TSNode node) {
     if (number.sort != GG__UNKNOWN) return number;
     gg__meta one = gg__one_of_two(s, node);
     if (one.sort != GG__UNKNOWN) return one;
+    gg__meta property = gg__inlined_property(s, node);
+    if (property.sort != GG__UNKNOWN) return property;
     gg_str name = gg__text(s->in->tree, gg__field(node, "attribute"));
     bool matrix = gg_str_is(name, "mT"), plain = gg_str_is(name, "T");
     if (!matrix && !plain) return gg__unknown;

@@ -160,6 +160,7 @@ gg__meta gg__module_call(gg__inference *s, TSNode call, bool *known);
 
 /* ---- inlined.c: `self.step(x)`, `clip(x, 2)`: functions of the file ----------------------------------------------------------- */
 gg__meta gg__inlined_call(gg__inference *s, TSNode call, bool *known);
+gg__meta gg__inlined_property(gg__inference *s, TSNode attribute); /* `self.ready`, of a @property of the class */
 /* Does no statement of the file but those of __init__ bind an attribute of that name, or change one in place? */
 bool gg__is_set_once(const gg_tree *tree, gg_str attribute);
 /* Is it a call of one that makes a new tensor, and only reads what it is given? */

@@ -63,6 +63,28 @@ bool gg__is_set_once(const gg_tree *tree, gg_str attribute) {
     return gg__visit(gg_tree_root(tree), is_left_alone, &m);
 }
 
+/* The one definition of that name in the file, where nothing binds or changes the name; else null. */
+static TSNode only_definition(const gg_tree *tree, gg_str name) {
+    definition_search d = {0};
+    bool one = gg__each_definition(tree, name, note_definition, &d) && d.count == 1 && gg__is_set_once(tree, name) &&
+               gg_str_starts_with(gg__text(tree, d.found), GG_STR("def"));
+    return one ? d.found : (TSNode){0};
+}
+
+/* The decorator in front of it; empty: there is none.  Several are a text that no rule knows. */
+static gg_str decorator_of(const gg_tree *tree, TSNode definition) {
+    TSNode parent = gg__parent(definition);
+    if (!gg_node_is(parent, "decorated_definition")) return GG_STR_NULL;
+    return gg__child_count(parent) == 2 ? gg__text(tree, gg__child(parent, 0)) : GG_STR("@ @");
+}
+
+/* Is it a method of the very class that the node stands in? */
+static bool is_method_here(const gg_tree *tree, TSNode definition, TSNode node) {
+    TSNode class = gg__class_around(definition), at = gg__parent(definition);
+    if (decorator_of(tree, definition).len) at = gg__parent(at);
+    return !ts_node_is_null(class) && ts_node_eq(class, gg__class_around(node)) && ts_node_eq(gg__parent(at), class);
+}
+
 /* The one function of the file that the call means; `*bound`: its first parameter is self. */
 static TSNode callee_of(const gg_tree *tree, TSNode call, bool *bound) {
     TSNode function = gg__field(call, "function"), none = {0};
@@ -70,19 +92,23 @@ static TSNode callee_of(const gg_tree *tree, TSNode call, bool *bound) {
     gg_str name = gg__text(tree, method ? gg__field(function, "attribute") : function);
     if (!method && (!gg_node_is(function, "identifier") || gg__is_local(tree, call, name))) return none;
     if (method && !gg_str_is(gg__text(tree, gg__field(function, "object")), "self")) return none;
-    definition_search d = {0};
-    if (!gg__each_definition(tree, name, note_definition, &d) || d.count != 1) return none;
-    TSNode parent = gg__parent(d.found), class = gg__class_around(d.found);
-    bool decorated = gg_node_is(parent, "decorated_definition");
-    bool alone =
-        decorated && gg__child_count(parent) == 2 && gg_str_is(gg__text(tree, gg__child(parent, 0)), "@staticmethod");
+    TSNode found = only_definition(tree, name);
+    if (ts_node_is_null(found)) return none;
+    gg_str decorator = decorator_of(tree, found);
+    bool alone = gg_str_is(decorator, "@staticmethod");
     *bound = method && !alone;
-    if ((decorated && !(alone && method)) || !gg_str_starts_with(gg__text(tree, d.found), GG_STR("def"))) return none;
-    TSNode block = gg__parent(decorated ? parent : d.found);
-    if (!method) return gg_node_is(block, "module") && gg__is_set_once(tree, name) ? d.found : none;
-    bool own =
-        !ts_node_is_null(class) && ts_node_eq(class, gg__class_around(call)) && ts_node_eq(gg__parent(block), class);
-    return own && gg__is_set_once(tree, name) ? d.found : none;
+    if (decorator.len && !(alone && method)) return none;
+    if (!method) return gg_node_is(gg__parent(found), "module") ? found : none;
+    return is_method_here(tree, found, call) ? found : none;
+}
+
+/* The property that `self.ready` asks. */
+static TSNode property_of(const gg_tree *tree, TSNode attribute) {
+    TSNode none = {0};
+    if (!gg_str_is(gg__text(tree, gg__field(attribute, "object")), "self")) return none;
+    TSNode found = only_definition(tree, gg__text(tree, gg__field(attribute, "attribute")));
+    bool asks = !ts_node_is_null(found) && gg_str_is(decorator_of(tree, found), "@property");
+    return asks && is_method_here(tree, found, attribute) ? found : none;
 }
 
 /* ---- what is known in it ------------------------------------------------------------------------------------------------------- */
@@ -201,13 +227,7 @@ static gg__meta run(inlined *f, TSNode body) {
     return gg__unknown;
 }
 
-gg__meta gg__inlined_call(gg__inference *s, TSNode call, bool *known) {
-    bool bound = false;
-    *known = false;
-    if (s->calls >= MAX_CALLS || s->in->site == NULL || s->in->site->first == NULL) return gg__unknown;
-    TSNode callee = callee_of(s->in->tree, call, &bound);
-    if (ts_node_is_null(callee)) return gg__unknown;
-    *known = true;
+static gg__meta inlined_as(gg__inference *s, TSNode callee, TSNode call, bool bound) {
     inlined f = {.caller = s, .in = *s->in, .site = *s->in->site, .smooth = true, .linear = true};
     f.record = *s->in->site->first;
     f.record.facts = f.facts;
@@ -216,6 +236,25 @@ gg__meta gg__inlined_call(gg__inference *s, TSNode call, bool *known) {
     f.in.site = &f.site;
     if (!keep_attributes(&f, callee) || !bind(&f, callee, call, bound)) return gg__unknown;
     return run(&f, gg__field(callee, "body"));
+}
+
+static bool may_inline(const gg__inference *s) {
+    return s->calls < MAX_CALLS && s->in->site && s->in->site->first;
+}
+
+gg__meta gg__inlined_call(gg__inference *s, TSNode call, bool *known) {
+    bool bound = false;
+    *known = false;
+    if (!may_inline(s)) return gg__unknown;
+    TSNode callee = callee_of(s->in->tree, call, &bound);
+    if (ts_node_is_null(callee)) return gg__unknown;
+    *known = true;
+    return inlined_as(s, callee, call, bound);
+}
+
+gg__meta gg__inlined_property(gg__inference *s, TSNode attribute) {
+    TSNode callee = may_inline(s) ? property_of(s->in->tree, attribute) : (TSNode){0};
+    return ts_node_is_null(callee) ? gg__unknown : inlined_as(s, callee, attribute, true);
 }
 
 bool gg__makes_by_own(const gg_rule_input *in, TSNode call) {

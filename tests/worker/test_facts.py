@@ -91,6 +91,28 @@ def test_no_property_is_read(worker: Worker, write: Write) -> None:
     assert facts["self.read"]["kind"] == "list"
 
 
+OF_A_PROPERTY = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("seen", torch.ones(3))
+
+    @property
+    def ready(self):
+        return self.seen.sum() > 0
+
+    def forward(self, x):
+        if self.ready:
+            x = x + 1
+        return x
+"""
+
+
+def test_what_a_property_reads(worker: Worker, write: Write) -> None:
+    facts = facts_of(worker, write, OF_A_PROPERTY, "Net()")
+    assert facts["self.seen"]["shape"] == [3] and "self.ready" not in facts
+
+
 def test_an_attribute_that_a_function_answers_for_is_not_read(worker: Worker, write: Write) -> None:
     body = """
 class Odd:

@@ -169,14 +169,17 @@ def _paths(code: CodeType) -> tuple[tuple[str, ...], ...]:
 
 
 def _method(owner: Any, name: str) -> CodeType | None:
-    """The code of a plain method of the owner's class, which the owner does not hide."""
+    """The code of a plain method or a property of the owner's class, which the owner does not hide."""
     found = inspect.getattr_static(type(owner), name, None)
+    if isinstance(found, property):
+        found = found.fget
     own = getattr(owner, "__dict__", {})
     return found.__code__ if isinstance(found, FunctionType) and name not in own else None
 
 
 def _paths_inside(owner: Any, paths: Iterable[tuple[str, ...]], depth: int = MAX_CALLS) -> dict[tuple[str, ...], None]:
-    """The paths, each without the local that it begins with, and those that methods of the same object read: of `self.step(x)`, what step() reads."""
+    """The paths, each without the local that it begins with, and those that methods and properties of the same object
+    read: of `self.step(x)`, what step() reads."""
     found: dict[tuple[str, ...], None] = {}
     for path in paths:
         found[path] = None
