@@ -228,6 +228,7 @@ static gg__meta run(inlined *f, TSNode body) {
 }
 
 static gg__meta inlined_as(gg__inference *s, TSNode callee, TSNode call, bool bound) {
+    if (GG_NEVER(s->in->site == NULL || s->in->site->first == NULL)) return gg__unknown;
     inlined f = {.caller = s, .in = *s->in, .site = *s->in->site, .smooth = true, .linear = true};
     f.record = *s->in->site->first;
     f.record.facts = f.facts;
