@@ -43,7 +43,7 @@ bool gg__assign(gg__select *s, gg__arm *arm, gg_str name, gg_str target, TSNode 
     bool own = m.fresh || (target.len == 0 && made && made->meta.fresh);
     s->copies = s->copies || (!number && !own && gg__is_copy(s->in, s->statement, right, target));
     gg__binding out = {.name = name, .meta = m, .from = right};
-    out.text = gg__text_reading(s, arm, right, &out.reads);
+    out.text = gg__text_reading(s, arm, right, &out.reads, &out.flows);
     out.pending = !is_word(out.text);
     return gg__arm_bind(arm, out);
 }
@@ -71,9 +71,11 @@ static bool augment(gg__select *s, gg__arm *arm, TSNode node) {
         return gg__hinder(s->in, node, "makes `%.*s` one of another dtype or shape", GG_STR_ARG(name));
     if (!number && !gg__selectable(s, m)) return gg__unselectable_of(s, arm, node, m);
     gg__binding out = {.name = name, .meta = m, .pending = true};
-    uint64_t more;
-    gg_str a = gg__text_reading(s, arm, left, &out.reads), b = gg__text_reading(s, arm, right, &more);
+    uint64_t more, flows;
+    gg_str a = gg__text_reading(s, arm, left, &out.reads, &out.flows);
+    gg_str b = gg__text_reading(s, arm, right, &more, &flows);
     out.reads |= more;
+    out.flows |= flows;
     b = guarded ? gg__where(s, s->taken, b, GG_STR("1")) : gg__closed(s, b, right);
     out.text = gg_arena_printf(s->arena, "%.*s %.*s %.*s", GG_STR_ARG(a), GG_STR_ARG(op), GG_STR_ARG(b));
     return gg__arm_bind(arm, out);

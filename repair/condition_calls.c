@@ -41,7 +41,7 @@ static bool of_each(gg__select *s, gg__arm *arm, TSNode body, gg_str name, TSNod
         gg__binding b = {.name = name, .meta = gg__infer_in(s, arm, element)};
         gg__test one;
         if (gg_node_is(element, "list_splat") || b.meta.sort != GG__TENSOR) return false;
-        b.text = gg__text_reading(s, arm, element, &b.reads);
+        b.text = gg__text_reading(s, arm, element, &b.reads, &b.flows);
         b.text = gg__closed(s, b.text, element);
         if (!arm_with(arm, b, inner) || !gg__test_at(s, inner, body, depth, &one)) return false;
         join(s, all, one, i == 0, out);

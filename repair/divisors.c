@@ -17,7 +17,9 @@ TSNode gg__guarded(const gg__select *s, const gg__arm *arm, TSNode node, const c
     if (!gg_node_is(node, "binary_operator")) {
         TSNode operand = gg__guardable(&look, node, fill);
         gg__meta m = gg__infer_in(s, arm, operand);
-        return m.sort == GG__TENSOR && !gg__is_away_from_zero(s->in, operand, m) ? operand : none;
+        gg_str name = gg__called_name(s->in->tree, node); /* these overflow where they are far from zero */
+        bool grows = gg_str_is(name, "exp") || gg_str_is(name, "expm1");
+        return m.sort == GG__TENSOR && (grows || !gg__is_away_from_zero(s->in, operand, m)) ? operand : none;
     }
     gg_str op = gg__text(s->in->tree, gg__field(node, "operator"));
     if (gg_str_is(op, "**")) {

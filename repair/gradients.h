@@ -13,9 +13,11 @@ bool gg__is_only_computed_with(const gg_rule_input *in, TSNode node, bool free);
 
 /* ---- upstream.c --------------------------------------------------------------------------------------------------------- */
 /* A name that only one arm reads gets a gradient of zeros where the other one is taken, and none before.  May that become NaN on its way back through what the
- * name is made of in front of the statement, as far as the function tells: a root, a logarithm, a quotient near zero?  What it calls is taken to be harmless. */
+ * name is made of in front of the statement, as far as the function tells: a root, a logarithm, a quotient near zero?  What other files hold is taken to be harmless. */
 #define GG__ROUGH_ORIGIN "where it is not wanted, the gradient of what it is made of may be infinite or NaN"
 bool gg__is_made_roughly(const gg_rule_input *in, TSNode statement, gg_str name);
+/* Does a gradient of the whole expression come to the node in it, past `.detach()`, comparisons and sizes? */
+bool gg__lets_gradients_by(const gg_tree *tree, TSNode node, TSNode whole);
 /* Is that so of no name that one of the expressions reads and the other does not? */
 bool gg__have_gentle_origins(const gg_rule_input *in, TSNode statement, TSNode a, TSNode b);
 

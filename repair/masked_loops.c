@@ -232,11 +232,11 @@ static bool is_made_inside(const gg__masked_loop *l, TSNode node) {
 /* Both values can be selected, and it does not show that a selection is a new tensor. */
 static bool look_at_returns(gg__masked_loop *l) {
     gg__select *s = &l->s;
-    uint64_t reads, other;
+    uint64_t reads, other, flows, others;
     TSNode value = l->form.value, kept = l->form.kept;
     gg__meta a = gg__infer_in(s, &l->varying, value), b = gg__infer_in(s, &l->varying, kept);
-    gg__text_reading(s, NULL, value, &reads);
-    gg__text_reading(s, NULL, kept, &other);
+    gg__text_reading(s, NULL, value, &reads, &flows);
+    gg__text_reading(s, NULL, kept, &other, &others);
     a.fresh = a.fresh || is_made_inside(l, value);
     b.fresh = b.fresh || is_made_inside(l, kept);
     if (!gg__selectable(s, a)) return gg__unselectable_of(s, &l->varying, value, a);
@@ -244,7 +244,7 @@ static bool look_at_returns(gg__masked_loop *l) {
     if (!is_same_here(a, b)) return gg__hinder_unlike(s->in, l->form.end, GG_STR("return"), a, b);
     if (!gg__may_select_returned(s, l->form.end, value, a.fresh, kept, b.fresh))
         return gg__hinder(s->in, value, "other code may hold this tensor, and a selection is a new one");
-    if (!gg__read_gently(s, reads ^ other)) return gg__hinder(s->in, value, GG__ROUGH_ORIGIN);
+    if (!gg__read_gently(s, flows ^ others)) return gg__hinder(s->in, value, GG__ROUGH_ORIGIN);
     return ((reads & other) || !gg__sizes_may_differ(s->in, l->form.end, a)) &&
            !gg__has_comment(s->in->tree, gg_node_span(kept));
 }

@@ -21,6 +21,7 @@ static bool value_in(gg__select *s, gg__arm *arm, gg__arm *before, gg_str name, 
         return false;
     s->copies = s->copies || (!number && gg__is_copy(s->in, s->statement, sample, name));
     *out = (gg__binding){.name = name, .text = name, .meta = m, .from = sample, .reads = gg__outer(s, name)};
+    out->flows = out->reads;
     return true;
 }
 
@@ -92,7 +93,7 @@ bool gg__merge(gg__select *s, gg__arm *arm, gg__test *test, TSNode node, gg__arm
         return lose(s, arm, name, "or its gradient may be infinite or NaN where it is not wanted");
     if (!(a.reads & b.reads) && (s->unseen || gg__sizes_may_differ(s->in, s->statement, a.meta)))
         return lose(s, arm, name, "may have other sizes on the other way with other inputs");
-    if (!gg__read_gently(s, a.reads ^ b.reads))
+    if (!gg__read_gently(s, a.flows ^ b.flows))
         return lose(s, arm, name, "is made of what only one way reads: " GG__ROUGH_ORIGIN);
     bool others = !a.meta.fresh && !b.meta.fresh && !ts_node_is_null(a.from) && !ts_node_is_null(b.from);
     if (others && gg__may_be_one(s->in, s->statement, a.from, b.from))
@@ -101,6 +102,7 @@ bool gg__merge(gg__select *s, gg__arm *arm, gg__test *test, TSNode node, gg__arm
     out.meta.linear = a.meta.linear && b.meta.linear;
     out.meta.fresh = true;
     out.reads = a.reads & b.reads;
+    out.flows = a.flows | b.flows;
     return gg__arm_bind(arm, out);
 }
 

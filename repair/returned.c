@@ -283,6 +283,6 @@ bool gg__append(gg__select *s, gg__arm *arm, TSNode statement) {
         return gg__hinder(s->in, value, "other code may hold this tensor, and a selection is a new one");
     if (s->divides_safely && !gg__divisors_are_smooth(s, arm, value)) return false;
     gg__binding out = {.name = name, .meta = m, .from = value, .pending = true};
-    out.text = gg__text_reading(s, arm, value, &out.reads);
+    out.text = gg__text_reading(s, arm, value, &out.reads, &out.flows);
     return gg__arm_bind(arm, out);
 }

@@ -1,6 +1,7 @@
 /* What arms and conditions of a branch are, under the names they have after the edit.  See select.h. */
 #include "repair/select.h"
 #include "repair/alias.h"
+#include "repair/gradients.h"
 #include "repair/grown.h"
 #include "repair/infer.h"
 
@@ -99,7 +100,8 @@ typedef struct writing {
     gg__select *s;
     gg__arm *arm;
     GG_LIST(piece) pieces;
-    uint64_t reads;
+    uint64_t reads, flows;
+    TSNode whole;
 } writing;
 
 uint64_t gg__outer(gg__select *s, gg_str name) {
@@ -124,6 +126,7 @@ static bool note_read(TSNode node, void *data) {
     gg_str name = gg__text(w->s->in->tree, node);
     gg__binding *b = find(w->arm, name);
     w->reads |= b ? b->reads : gg__outer(w->s, name);
+    if (gg__lets_gradients_by(w->s->in->tree, node, w->whole)) w->flows |= b ? b->flows : gg__outer(w->s, name);
     if (b && b->pending) gg__settle(w->s, b, w->arm->suffix);
     return true;
 }
@@ -173,10 +176,11 @@ static bool write_part(TSNode node, void *data) {
     return true;
 }
 
-gg_str gg__text_reading(gg__select *s, gg__arm *arm, TSNode node, uint64_t *reads) {
-    writing w = {.s = s, .arm = arm};
+gg_str gg__text_reading(gg__select *s, gg__arm *arm, TSNode node, uint64_t *reads, uint64_t *flows) {
+    writing w = {.s = s, .arm = arm, .whole = node};
     gg__visit(node, note_read, &w);
     *reads = w.reads;
+    *flows = w.flows;
     gg__visit(node, write_part, &w);
     gg_buf out;
     gg_buf_init(&out, GG_MAX_DOCUMENT_BYTES);
@@ -195,8 +199,8 @@ gg_str gg__text_reading(gg__select *s, gg__arm *arm, TSNode node, uint64_t *read
 }
 
 gg_str gg__text_in(gg__select *s, gg__arm *arm, TSNode node) {
-    uint64_t reads;
-    return gg__text_reading(s, arm, node, &reads);
+    uint64_t reads, flows;
+    return gg__text_reading(s, arm, node, &reads, &flows);
 }
 
 gg_str gg__closed(gg__select *s, gg_str text, TSNode node) {

@@ -17,6 +17,7 @@ typedef struct gg__binding { /* what a name holds in an arm */
     gg__meta meta;
     TSNode from;    /* the expression whose value it is; null when it was selected */
     uint64_t reads; /* bits of select.outer: the names that it is made of, as they were before the branch */
+    uint64_t flows; /* … those that its gradient comes to */
     struct gg__replacement *number; /* a number of Python's that was chosen; `meta` says nothing then */
     bool pending; /* the expression is not evaluated yet: it is written where it is used, or on a line of its own */
     bool form;    /* of "return": the text is what stands around the values that are returned (returned.c) */
@@ -87,7 +88,7 @@ gg_str gg__new_name(gg__select *s, const char *base);          /* one that nothi
 /* Inference and text where the arm's names hold what they hold there.  `arm` may be NULL. */
 gg__meta gg__infer_in(const gg__select *s, const gg__arm *arm, TSNode node);
 gg_str gg__text_in(gg__select *s, gg__arm *arm, TSNode node);
-gg_str gg__text_reading(gg__select *s, gg__arm *arm, TSNode node, uint64_t *reads);
+gg_str gg__text_reading(gg__select *s, gg__arm *arm, TSNode node, uint64_t *reads, uint64_t *flows);
 uint64_t gg__outer(gg__select *s, gg_str name);                     /* its bit; 0 when there are too many */
 void gg__settle(gg__select *s, gg__binding *b, const char *suffix); /* computes what is pending on a line of its own */
 bool gg__mentions(gg_str text, gg_str name);                        /* as a word */

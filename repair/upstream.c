@@ -1,36 +1,85 @@
 /* Gradients of what is made in front of a branch.  See gradients.h.
  *
  * DESIGN  A root has an infinite slope at zero, and zero times infinity is NaN.  What an arm reads gets a gradient of zeros where the arm was not taken; when it
- * was left to Python it got none, and branches are written to keep it so: `if theta < 1e-4: return v` in front of `v * theta / torch.sin(theta)`, theta being an acos. */
+ * was left to Python it got none, and branches are written to keep it so: `if theta < 1e-4: return v` in front of `v * theta / torch.sin(theta)`, theta being
+ * an acos.  So the lines that give such a name its value are looked through for what has such a slope, and so are the functions and modules of the file that they
+ * call, the values that the file's callers give a parameter, and the function around for what it captures. */
 #include "repair/alias.h"
 #include "repair/gradients.h"
 #include "repair/infer.h"
 #include "repair/kept.h"
 #include "repair/scalar.h"
 
-enum { MAX_NAMES = 32, MAX_DEPTH = 32, MAX_STEPS = 2000 };
+enum { MAX_NAMES = 48, MAX_DEPTH = 32, MAX_STEPS = 4000 };
 
 typedef struct progress {
-    gg_str names[MAX_NAMES]; /* that were looked at, or are */
+    struct {
+        uint32_t scope;
+        gg_str name;
+    } seen[MAX_NAMES]; /* that were looked at, or are */
     uint32_t count, steps;
 } progress;
 
 typedef struct upstream {
-    const gg_rule_input *in;
+    const gg_rule_input *in; /* with facts in the function of the statement alone */
+    const gg_rule_input *blind;
     TSNode function;
     uint32_t before; /* what is bound from there on is the branch's own, or behind it */
     progress *progress;
 } upstream;
 
+static bool is_rough(const upstream *u, TSNode node);
 static bool is_made_roughly(const upstream *u, gg_str name);
+
+/* Was the name in that scope looked at before?  Then nothing is added; nor where there are too many, which is `*full`. */
+static bool was_seen(progress *p, uint32_t scope, gg_str name, bool *full) {
+    for (uint32_t i = 0; i < p->count; i++)
+        if (p->seen[i].scope == scope && gg_str_equal(p->seen[i].name, name)) return true;
+    *full = p->count == MAX_NAMES;
+    if (*full) return false;
+    p->seen[p->count].scope = scope;
+    p->seen[p->count++].name = name;
+    return false;
+}
+
+/* ---- where gradients come from -------------------------------------------------------------------------------------------------- */
 
 /* `x.shape`, `x.new_zeros(3)`, `torch.ones_like(x)`: of a tensor's sizes alone. */
 static bool is_of_sizes(const gg_tree *tree, TSNode node) {
     static const char *const members[] = {"shape", "size", "device", "dtype", "dim", "ndim", "numel"};
-    gg_str name = gg_node_is(node, "call") ? gg__called_name(tree, node) : gg__text(tree, gg__field(node, "attribute"));
-    bool made = gg_node_is(node, "call") &&
-                (gg_str_starts_with(name, GG_STR("new_")) || gg_str_ends_with(name, GG_STR("_like")));
-    return made || gg__is_one_of(name, members, GG_COUNT(members));
+    static const char *const makers[] = {"new_zeros",  "new_ones",   "new_full",  "new_empty",
+                                         "new_tensor", "zeros_like", "ones_like", "full_like",
+                                         "empty_like", "rand_like",  "randn_like"};
+    TSNode function = gg__field(node, "function");
+    if (!gg_node_is(node, "call"))
+        return gg__is_one_of(gg__text(tree, gg__field(node, "attribute")), members, GG_COUNT(members));
+    gg_str name = gg__called_name(tree, node);
+    return gg_node_is(function, "attribute") &&
+           (gg__is_one_of(name, members, GG_COUNT(members)) || gg__is_one_of(name, makers, GG_COUNT(makers)));
+}
+
+/* `x.detach()`, `x > 0`, sizes. */
+static bool stops_gradients(const gg_tree *tree, TSNode node) {
+    static const char *const names[] = {"detach", "item", "tolist", "long", "int", "bool", "argmax", "argmin", "len"};
+    if (gg_node_is(node, "comparison_operator") || is_of_sizes(tree, node)) return true;
+    return gg_node_is(node, "call") && gg__is_one_of(gg__called_name(tree, node), names, GG_COUNT(names));
+}
+
+bool gg__lets_gradients_by(const gg_tree *tree, TSNode node, TSNode whole) {
+    for (TSNode at = node; !ts_node_is_null(at); at = gg__parent(at)) {
+        if (stops_gradients(tree, at)) return false;
+        if (ts_node_eq(at, whole)) return true;
+    }
+    return true;
+}
+
+/* A variable of the module, `SCALE = nn.Parameter(…)`: no import, function or class. */
+static bool is_global_variable(const gg_tree *tree, gg_str name) {
+    TSNode root = gg_tree_root(tree);
+    for (uint32_t i = 0; i < gg__child_count(root); i++)
+        if (gg_node_is(gg__child(root, i), "expression_statement") && gg__binds(tree, gg__child(root, i), name))
+            return true;
+    return false;
 }
 
 /* Floating numbers that are someone else's, or what nobody knows, and what is made of such: no modules' names and no constants. */
@@ -39,7 +88,8 @@ static bool has_origin(const gg_rule_input *in, TSNode node, uint32_t depth) {
     if (depth > MAX_DEPTH) return true;
     if (gg_node_is(node, "identifier")) {
         gg_str name = gg__text(tree, node);
-        if (gg__is_member_name(node) || !gg__is_local(tree, node, name)) return false;
+        if (gg__is_member_name(node)) return false;
+        if (!gg__is_local(tree, node, name)) return is_global_variable(tree, name);
         gg__meta m = gg__infer(in, node);
         if (gg__is_number(m) || (m.sort == GG__TENSOR && !gg__is_floating(m.dtype))) return false;
         TSNode value = gg__value_at(tree, node, name);
@@ -57,43 +107,115 @@ static bool may_have_gradient(const gg_rule_input *in, TSNode node) {
     return floating && has_origin(in, node, 0);
 }
 
+/* ---- infinite slopes ------------------------------------------------------------------------------------------------------------ */
+
+/* `x + 1e-6`, `v + self.eps`, `x.clamp(min=1e-6)`: as it is written, of what nothing is known. */
+static bool is_padded(const gg_tree *tree, TSNode node) {
+    static const char *const names[] = {"clamp", "clamp_min", "clip", "maximum", "max"};
+    node = gg__strip_parentheses(node);
+    if (gg_node_is(node, "call")) return gg__is_one_of(gg__called_name(tree, node), names, GG_COUNT(names));
+    if (!gg_node_is(node, "binary_operator") || !gg_str_is(gg__text(tree, gg__field(node, "operator")), "+"))
+        return false;
+    static const char *const sides[] = {"left", "right"};
+    for (size_t i = 0; i < GG_COUNT(sides); i++) {
+        TSNode side = gg__field(node, sides[i]);
+        if (gg_node_is(side, "float") || gg_node_is(side, "integer") ||
+            gg_str_contains(gg__text(tree, side), GG_STR("eps")))
+            return true;
+    }
+    return false;
+}
+
 static bool is_away(const gg_rule_input *in, TSNode node) {
     gg__meta m = gg__infer_dividing(in, node);
+    if (m.sort == GG__UNKNOWN) return is_padded(in->tree, node);
     return gg__is_number(m) || (m.sort == GG__TENSOR && gg__is_away_from_zero(in, node, m));
 }
 
-/* An operation whose slope is infinite somewhere, at what it is given here.  Of quotients that is known where the divisor is. */
-static bool is_rough_operation(const gg_rule_input *in, TSNode node) {
-    gg__inference look = {.in = in};
-    const char *fill;
-    TSNode operand = gg__guardable(&look, node, &fill), left = gg__field(node, "left"),
-           right = gg__field(node, "right");
-    if (!ts_node_is_null(operand)) return may_have_gradient(in, operand) && !is_away(in, operand);
-    gg_str op = gg__text(in->tree, gg__field(node, "operator"));
-    gg__meta m = gg__infer_dividing(in, right);
-    if (gg_str_is(op, "**") || gg_str_is(op, "**=")) {
-        bool root = gg__is_number(m) && m.seen && m.value < 1 && m.value != 0;
-        return root && may_have_gradient(in, left) && !is_away(in, left);
-    }
-    bool divides = (gg_str_is(op, "/") || gg_str_is(op, "/=")) && m.sort == GG__TENSOR;
-    return divides && may_have_gradient(in, right) && !gg__is_away_from_zero(in, right, m);
+/* A divisor, or the operand of a root. */
+static bool may_be_near_zero(const gg_rule_input *in, TSNode node) {
+    return !ts_node_is_null(node) && may_have_gradient(in, node) && !is_away(in, node);
 }
 
-/* `x.detach()`, and numbers: no gradient comes by. */
-static bool ends_gradients(const gg_rule_input *in, TSNode node) {
-    gg__extraction e;
-    if (!gg_node_is(node, "call")) return false;
-    return gg_str_is(gg__called_name(in->tree, node), "detach") || gg__match_extraction(in, node, &e) ||
-           !may_have_gradient(in, node);
+/* A power that is below one, or that nobody knows. */
+static bool is_root(const gg_rule_input *in, TSNode exponent) {
+    gg__meta m = gg__infer_dividing(in, exponent);
+    return !gg__is_number(m) || !m.seen || (m.value < 1 && m.value != 0);
+}
+
+/* Calls by name, of torch or of a tensor. */
+static bool is_rough_call(const gg_rule_input *in, TSNode call) {
+    static const char *const near_zero[] = {"sqrt",  "rsqrt", "log",    "log2",   "log10", "reciprocal",
+                                            "sqrt_", "log_",  "rsqrt_", "lgamma", "hypot", "xlogy"};
+    static const char *const elsewhere[] = {
+        "acos",    "asin",    "arccos", "arcsin",   "acosh",       "arccosh",      "atanh",   "arctanh", "exp",
+        "expm1",   "exp2",    "log1p",  "sinh",     "cosh",        "logit",        "erfinv",  "tan",     "svd",
+        "eigh",    "eig",     "qr",     "svdvals",  "inverse",     "inv",          "pinv",    "det",     "logdet",
+        "slogdet", "digamma", "exp_",   "eigvalsh", "float_power", "logcumsumexp", "cumprod", "prod"};
+    static const char *const quotients[] = {"div", "div_", "true_divide", "divide"};
+    static const char *const powers[] = {"pow", "pow_"};
+    static const char *const deviations[] = {"std", "var", "std_mean", "var_mean", "layer_norm"};
+    const gg_tree *tree = in->tree;
+    TSNode function = gg__field(call, "function"), object = gg__field(function, "object");
+    TSNode arguments = gg__field(call, "arguments");
+    gg_str name = gg__called_name(tree, call);
+    if (!gg_node_is(function, "attribute") || gg__refers_to(tree, object, "math")) return false;
+    bool free = gg__refers_to(tree, object, "torch") || gg__refers_to(tree, object, "torch.linalg") ||
+                gg__refers_to(tree, object, "torch.nn.functional") || gg__refers_to(tree, object, "torch.special");
+    TSNode x = free ? gg__child(arguments, 0) : object, other = gg__child(arguments, free ? 1 : 0);
+    gg__meta m = gg__infer(in, call);
+    bool smooth = m.sort == GG__TENSOR && m.smooth;
+    if (gg__is_one_of(name, near_zero, GG_COUNT(near_zero))) return may_be_near_zero(in, x);
+    if (gg__is_one_of(name, elsewhere, GG_COUNT(elsewhere))) return may_have_gradient(in, x) && !smooth;
+    if (gg__is_one_of(name, quotients, GG_COUNT(quotients))) return may_be_near_zero(in, other);
+    if (gg__is_one_of(name, powers, GG_COUNT(powers))) return is_root(in, other) && may_be_near_zero(in, x);
+    return gg__is_one_of(name, deviations, GG_COUNT(deviations)) && may_have_gradient(in, x) && m.sort == GG__TENSOR &&
+           !m.smooth;
+}
+
+/* An operation whose slope is infinite somewhere, at what it is given here. */
+static bool is_rough_operation(const gg_rule_input *in, TSNode node) {
+    if (gg_node_is(node, "call")) return is_rough_call(in, node);
+    TSNode left = gg__field(node, "left"), right = gg__field(node, "right");
+    gg_str op = gg__text(in->tree, gg__field(node, "operator"));
+    if (gg_str_is(op, "**") || gg_str_is(op, "**=")) return is_root(in, right) && may_be_near_zero(in, left);
+    return (gg_str_is(op, "/") || gg_str_is(op, "/=")) && may_be_near_zero(in, right);
+}
+
+/* ---- through the file ------------------------------------------------------------------------------------------------------------ */
+
+/* A function of the file, or the forward() of a module of it. */
+static bool is_gentle_function(TSNode definition, void *data) {
+    const upstream *u = data;
+    bool full = false;
+    uint32_t scope = ts_node_start_byte(definition);
+    if (was_seen(u->progress, scope, GG_STR("()"), &full)) return true;
+    upstream inside = *u;
+    inside.in = u->blind;
+    inside.function = definition;
+    inside.before = UINT32_MAX;
+    return !full && !is_rough(&inside, gg__field(definition, "body"));
 }
 
 static bool is_rough(const upstream *u, TSNode node) {
     const gg_tree *tree = u->in->tree;
     if (++u->progress->steps > MAX_STEPS) return true;
     if (gg_node_is(node, "identifier")) return !gg__is_member_name(node) && is_made_roughly(u, gg__text(tree, node));
-    if (gg_node_is(node, "lambda") || gg_node_is(node, "comparison_operator") || ends_gradients(u->in, node))
+    gg__extraction e;
+    bool call = gg_node_is(node, "call");
+    if (stops_gradients(tree, node) ||
+        (call && (gg__match_extraction(u->in, node, &e) || !may_have_gradient(u->in, node))))
         return false;
     if (is_rough_operation(u->in, node)) return true;
+    if (call) {
+        gg__habits habits;
+        TSNode modules = gg__modules_called(tree, gg__field(node, "function"));
+        if (!gg__each_definition(tree, gg__called_name(tree, node), is_gentle_function, (void *)u)) return true;
+        uint32_t seen = u->progress->count;
+        if (!ts_node_is_null(modules) &&
+            !gg__are_gentle_modules(tree, modules, is_gentle_function, (void *)u, &habits) && u->progress->count > seen)
+            return true; /* a class of the file is among them, which is not */
+    }
     for (uint32_t i = 0; i < gg__child_count(node); i++)
         if (is_rough(u, gg__child(node, i))) return true;
     return false;
@@ -104,26 +226,82 @@ typedef struct binding_search {
     gg_str name;
 } binding_search;
 
-static bool is_made_gently(TSNode node, void *data) {
-    const binding_search *b = data;
-    bool augments = gg_node_is(node, "augmented_assignment");
-    if ((!augments && !gg_node_is(node, "assignment")) || ts_node_start_byte(node) >= b->u->before) return true;
-    TSNode left = gg__field(node, "left");
-    if (!gg__binds(b->u->in->tree, node, b->name) || gg__without_gradients(b->u->in->tree, node)) return true;
-    bool rough = augments && gg_node_is(left, "identifier") && is_rough_operation(b->u->in, node);
-    return !rough && !is_rough(b->u, gg__field(node, "right"));
+/* `t`, `t[1]`, of the left side of an assignment. */
+static bool is_stored(const binding_search *b, TSNode left) {
+    while (gg_node_is(left, "subscript")) left = gg__field(left, "value");
+    return gg_node_is(left, "identifier") && gg_str_equal(gg__text(b->u->in->tree, left), b->name);
 }
 
-/* By any of the lines that give it a value. */
-static bool is_made_roughly(const upstream *u, gg_str name) {
-    binding_search b = {u, name};
-    progress *p = u->progress;
-    for (uint32_t i = 0; i < p->count; i++)
-        if (gg_str_equal(p->names[i], name)) return false;
-    if (p->count == MAX_NAMES) return true;
-    p->names[p->count++] = name;
-    return !gg__visit(u->function, is_made_gently, &b);
+static bool is_made_gently(TSNode node, void *data) {
+    const binding_search *b = data;
+    const gg_tree *tree = b->u->in->tree;
+    if (ts_node_start_byte(node) >= b->u->before) return true;
+    bool augments = gg_node_is(node, "augmented_assignment");
+    TSNode left = gg__field(node, "left"), object = gg__field(gg__field(node, "function"), "object");
+    if (gg_node_is(node, "call")) { /* r.sqrt_() */
+        bool changes = gg_str_ends_with(gg__called_name(tree, node), GG_STR("_")) && is_stored(b, object);
+        return !changes || gg__without_gradients(tree, node) || !is_rough_operation(b->u->in, node);
+    }
+    bool names = gg_node_is(node, "named_expression");
+    if (!augments && !names && !gg_node_is(node, "assignment")) return true;
+    if ((!gg__binds(tree, node, b->name) && !is_stored(b, left)) || gg__without_gradients(tree, node)) return true;
+    bool rough = augments && is_rough_operation(b->u->in, node);
+    return !rough && !is_rough(b->u, gg__field(node, names ? "value" : "right"));
 }
+
+typedef struct caller_search {
+    const upstream *u;
+    gg_str function, parameter;
+    uint32_t place; /* among positional arguments */
+} caller_search;
+
+static bool gives_gently(TSNode node, void *data) {
+    const caller_search *c = data;
+    const gg_tree *tree = c->u->in->tree;
+    TSNode function = gg__function(node), arguments = gg__field(node, "arguments");
+    if (!gg_node_is(node, "call") || !gg_str_equal(gg__called_name(tree, node), c->function) ||
+        gg__lists_inputs(tree, function))
+        return true;
+    TSNode value = gg__child(arguments, c->place);
+    if (gg_node_is(value, "keyword_argument")) value = (TSNode){0};
+    for (uint32_t i = 0; i < gg__child_count(arguments); i++) {
+        TSNode named = gg__child(arguments, i);
+        if (gg_node_is(named, "keyword_argument") &&
+            gg_str_equal(gg__text(tree, gg__field(named, "name")), c->parameter))
+            value = gg__field(named, "value");
+    }
+    upstream there = {c->u->blind, c->u->blind, function, ts_node_start_byte(node), c->u->progress};
+    return ts_node_is_null(value) || !is_rough(&there, value);
+}
+
+/* What the file's calls give the parameter. */
+static bool is_given_roughly(const upstream *u, gg_str name) {
+    const gg_tree *tree = u->in->tree;
+    TSNode parameters = gg__field(u->function, "parameters");
+    caller_search c = {u, gg__text(tree, gg__field(u->function, "name")), name, 0};
+    if (!gg__binds(tree, parameters, name)) return false;
+    uint32_t self = !ts_node_is_null(gg__class_around(u->function)) && gg__child_count(parameters) &&
+                    gg_str_is(gg__text(tree, gg__child(parameters, 0)), "self");
+    while (c.place < gg__child_count(parameters) && !gg__binds(tree, gg__child(parameters, c.place), name)) c.place++;
+    if (self) c.place--;
+    return !gg__visit(gg_tree_root(tree), gives_gently, &c);
+}
+
+/* By any of the lines that give it a value, or by who calls its function, or around it. */
+static bool is_made_roughly(const upstream *u, gg_str name) {
+    const gg_tree *tree = u->in->tree;
+    binding_search b = {u, name};
+    bool full = false;
+    if (!gg_node_is(u->function, "function_definition")) return false;
+    if (was_seen(u->progress, ts_node_start_byte(u->function), name, &full)) return false;
+    if (full || !gg__visit(u->function, is_made_gently, &b) || is_given_roughly(u, name)) return true;
+    TSNode around = gg__function(gg__parent(u->function));
+    if (gg__binds(tree, u->function, name) || !gg_node_is(around, "function_definition")) return false;
+    upstream outer = {u->blind, u->blind, around, ts_node_end_byte(around), u->progress};
+    return is_made_roughly(&outer, name);
+}
+
+/* ---- the question ----------------------------------------------------------------------------------------------------------------- */
 
 /* The end of the loop that the statement is repeated in; else its beginning. */
 static uint32_t known_before(TSNode statement) {
@@ -136,24 +314,34 @@ static uint32_t known_before(TSNode statement) {
 
 bool gg__is_made_roughly(const gg_rule_input *in, TSNode statement, gg_str name) {
     progress p = {0};
-    upstream u = {in, gg__function(statement), known_before(statement), &p};
-    if (!gg_node_is(u.function, "function_definition") || gg__without_gradients(in->tree, statement)) return false;
-    return is_made_roughly(&u, name);
+    gg_site nowhere;
+    gg_rule_input blind = gg__blind(in, &nowhere);
+    upstream u = {in, &blind, gg__function(statement), known_before(statement), &p};
+    return !gg__without_gradients(in->tree, statement) && is_made_roughly(&u, name);
 }
 
 typedef struct difference {
     const gg_rule_input *in;
-    TSNode statement, other;
+    TSNode statement, own, other;
+    gg_str name; /* that is looked for in the other one */
 } difference;
 
-static bool is_read_by_both(TSNode node, void *data) {
+static bool is_not_read(TSNode node, void *data) {
     const difference *d = data;
-    if (!gg_node_is(node, "identifier") || gg__is_member_name(node)) return true;
-    gg_str name = gg__text(d->in->tree, node);
-    return gg__reads(d->in->tree, d->other, name) || !gg__is_made_roughly(d->in, d->statement, name);
+    return !gg_node_is(node, "identifier") || gg__is_member_name(node) ||
+           !gg_str_equal(gg__text(d->in->tree, node), d->name) || !gg__lets_gradients_by(d->in->tree, node, d->other);
+}
+
+static bool is_read_by_both(TSNode node, void *data) {
+    difference *d = data;
+    if (!gg_node_is(node, "identifier") || gg__is_member_name(node) ||
+        !gg__lets_gradients_by(d->in->tree, node, d->own))
+        return true;
+    d->name = gg__text(d->in->tree, node);
+    return !gg__visit(d->other, is_not_read, d) || !gg__is_made_roughly(d->in, d->statement, d->name);
 }
 
 bool gg__have_gentle_origins(const gg_rule_input *in, TSNode statement, TSNode a, TSNode b) {
-    difference first = {in, statement, b}, second = {in, statement, a};
+    difference first = {in, statement, a, b, GG_STR_NULL}, second = {in, statement, b, a, GG_STR_NULL};
     return gg__visit(a, is_read_by_both, &first) && gg__visit(b, is_read_by_both, &second);
 }

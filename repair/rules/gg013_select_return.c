@@ -38,7 +38,7 @@ static bool learn(gg__select *s, early *e, gg__arm *arm, TSNode left, TSNode rig
     *out = (gg__binding){.name = name, .text = name, .meta = gg__infer_in(s, arm, right)};
     if (!gg__is_number(out->meta) && !gg__selectable(s, out->meta)) return gg__unselectable(s, arm, right);
     if (s->divides_safely && !gg__divisors_are_smooth(s, arm, right)) return false;
-    gg_str text = gg__text_reading(s, arm, right, &out->reads);
+    gg_str text = gg__text_reading(s, arm, right, &out->reads, &out->flows);
     if (gg_str_equal(text, gg__text(s->in->tree, right))) return true;
     if (e->guard_count == GG__MAX_BINDINGS) return false;
     e->guards[e->guard_count++] = (gg_edit){gg_node_span(right), text};
@@ -91,7 +91,7 @@ static bool ask(gg__select *s, early *e, TSNode condition) {
 }
 
 static bool look(gg__select *s, early *e, gg__arm *arm) {
-    uint64_t reads, other;
+    uint64_t reads, other, flows, others;
     if (!find_if(s->in, e)) return false;
     TSNode condition = gg__field(e->node, "condition"), function = gg__function(e->node);
     s->statement = e->node;
@@ -103,7 +103,7 @@ static bool look(gg__select *s, early *e, gg__arm *arm) {
     s->taken = (gg__test){e->chosen, e->test.negated, true, e->test.loose};
     gg__meta a = gg__infer_in(s, NULL, e->value);
     if (s->divides_safely && !gg__divisors_are_smooth(s, NULL, e->value)) return false;
-    e->first = gg__text_reading(s, NULL, gg__strip_parentheses(e->value), &reads);
+    e->first = gg__text_reading(s, NULL, gg__strip_parentheses(e->value), &reads, &flows);
     s->taken.negated = !e->test.negated;
     TSNode at = gg__next_statement(e->node), end = at;
     while (!ts_node_is_null(end) && !returns_value(end)) end = gg__next_statement(end);
@@ -119,11 +119,11 @@ static bool look(gg__select *s, early *e, gg__arm *arm) {
     s->apart = s->grown && gg__have_other_sizes(a, b);
     if (!gg__may_select_returned(s, e->node, e->value, a.fresh, e->last, b.fresh)) return false;
     if (s->divides_safely && !gg__divisors_are_smooth(s, arm, e->last)) return false;
-    e->second = gg__text_reading(s, arm, gg__strip_parentheses(e->last), &other);
+    e->second = gg__text_reading(s, arm, gg__strip_parentheses(e->last), &other, &others);
     if (!gg__selectable(s, a)) return gg__unselectable_of(s, NULL, e->value, a);
     if (!gg__selectable(s, b)) return gg__unselectable_of(s, arm, e->last, b);
     if (!gg__same_tensor(a, b)) return gg__hinder_unlike(s->in, e->node, GG_STR("return"), a, b);
-    if (!gg__read_gently(s, reads ^ other)) return gg__hinder(s->in, e->node, GG__ROUGH_ORIGIN);
+    if (!gg__read_gently(s, flows ^ others)) return gg__hinder(s->in, e->node, GG__ROUGH_ORIGIN);
     return gg__same_tensor(a, b) && ((reads & other) || (!s->unseen && !gg__sizes_may_differ(s->in, e->node, a))) &&
            !gg__has_comment(s->in->tree, gg_node_span(e->last));
 }

@@ -223,6 +223,20 @@ WRONG = [
         "made.count after the call differs",
         args=COUNT,
     ),
+    Case(
+        "a root of zero, where another tensor decides",
+        "def f(x, w):\n    r = torch.sqrt(x.abs())\n    if w.sum() > 0:\n        return x * 2\n    return x + r\n",
+        "def f(x, w):\n    r = torch.sqrt(x.abs())\n    return torch.where(w.sum() > 0, x * 2, x + r)\n",
+        "the given inputs with zeros in floating tensor 1: the gradient of input 0",
+        args="(torch.rand(3) + 1, torch.ones(3))",
+    ),
+    Case(
+        "what overflows where it is not wanted",
+        "def f(x):\n    s = x.abs() + 1\n    if s.amax() > 50:\n        return x * s\n    return x + torch.exp(s)\n",
+        "def f(x):\n    s = x.abs() + 1\n    return torch.where(s.amax() > 50, x * s, x + torch.exp(s))\n",
+        "the given inputs with a hundred times as much: the gradient of input 0",
+        args="(torch.rand(3) + 1,)",
+    ),
 ]
 
 LAYER = """class N(nn.Module):

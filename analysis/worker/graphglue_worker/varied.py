@@ -146,6 +146,38 @@ def _integers(change: Change, flag: bool) -> Step:
     return step
 
 
+def _floats(call: "Call") -> list[torch.Tensor]:
+    return [x for x in _tensors(call) if x.is_floating_point()]
+
+
+def _alone(number: int, change: Change) -> Step:
+    """One floating tensor by itself; the others as they are given."""
+
+    def step(call: "Call") -> bool:
+        one = _floats(call)[number]
+        _map(call, lambda x: change(x.detach()) if x is one else x)
+        return True
+
+    return step
+
+
+def _first_row_of_zeros(x: torch.Tensor) -> torch.Tensor:
+    y = x.clone()
+    if y.dim():
+        y[:1] = 0
+    return y
+
+
+def _slopes(call: "Call") -> Iterator[tuple[str, Step]]:
+    """Where slopes are infinite: at zero by itself, so that what is asked of another tensor stays as it is, at one, and where values overflow."""
+    count = len(_floats(call))
+    for i in range(min(count, MOST_PARTS) if count > 1 else 0):
+        yield f"zeros in floating tensor {i + 1}", _alone(i, torch.zeros_like)
+    yield "a row of zeros", lambda call: change_floats(call, _first_row_of_zeros)
+    yield "ones", lambda call: change_floats(call, torch.ones_like)
+    yield "a hundred times as much", lambda call: change_floats(call, lambda x: x * 100)
+
+
 _ZERO = _integers(torch.zeros_like, False)
 _LARGER = _integers(lambda x: torch.where(x.abs() < LARGE, x * 10 + 7, x + 1), True)
 _ONE_MORE, _NEGATED = _integers(lambda x: x + 1, True), _integers(torch.neg, False)
@@ -333,6 +365,8 @@ def of(call: "Call") -> Iterator[Variation]:
         grounds.append(larger)
     for chosen in grounds[2:]:
         yield _joined(chosen, differentiate=True)
+    if _floats(call):
+        yield from (_joined(changed, differentiate=True) for changed in _slopes(call))
     for place, value in _numbers(call):
         for other in _other_numbers(value):
             name = f"`{place}`" if isinstance(place, str) else f"argument {place + 1}"
