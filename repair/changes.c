@@ -114,10 +114,12 @@ static bool is_gentle_definition(TSNode definition, void *data) {
 
 /* `torch.relu`, `F.relu`, `torch.linalg.norm`: but those that take functions, or write statistics. */
 bool gg__is_torchs(const gg_tree *tree, TSNode call) {
-    static const char *const others[] = {"batch_norm", "instance_norm", "embedding",  "embedding_bag", "compile",
-                                         "vmap",       "cond",          "while_loop", "set_rng_state"};
+    static const char *const others[] = {"batch_norm", "instance_norm", "embedding",      "embedding_bag",
+                                         "compile",    "disable",       "allow_in_graph", "vmap",
+                                         "cond",       "while_loop",    "set_rng_state"};
     static const char *const writing[] = {"batch_norm", "fused_", "_foreach_"};
-    static const char *const parts[] = {"torch", "torch.nn.functional", "torch.linalg", "torch.special", "torch.fft"};
+    static const char *const parts[] = {"torch",         "torch.nn.functional", "torch.linalg",
+                                        "torch.special", "torch.fft",           "torch.compiler"};
     TSNode function = gg__field(call, "function");
     TSNode object = gg__field(function, "object");
     bool torchs = false;

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "repair/gg_repair.h"
+#include "repair/syntax.h"
 
 void gg_edits_add(gg_edits *edits, gg_span span, gg_str text) {
     gg_edit edit = {span, text};
@@ -53,4 +54,34 @@ int gg_edits_apply(gg_text **out, const gg_text *text, const gg_edits *edits, gg
 cleanup:
     gg_buf_clear(&result);
     return error;
+}
+
+/* Does each line end in \r\n? */
+static bool is_all_crlf(gg_str bytes) {
+    for (size_t i = 0; i < bytes.len; i++)
+        if (bytes.ptr[i] == '\n' && (i == 0 || bytes.ptr[i - 1] != '\r')) return false;
+    return true;
+}
+
+void gg__keep_line_ends(const gg_text *before, gg_edits *edits, gg_arena *arena) {
+    gg_str bytes = gg_text_bytes(before);
+    if (!gg_str_contains(bytes, GG_STR("\r\n"))) return;
+    bool all = is_all_crlf(bytes);
+    for (size_t i = 0; i < edits->list.len; i++) {
+        gg_edit *e = &edits->list.items[i];
+        uint32_t end = e->span.end;
+        if (end > 0 && end < bytes.len && bytes.ptr[end - 1] == '\r' && bytes.ptr[end] == '\n') e->span.end--;
+        if (e->span.start > e->span.end) e->span.start = e->span.end;
+        gg_buf text;
+        gg_buf_init(&text, GG_MAX_DOCUMENT_BYTES);
+        for (size_t at = 0; at < e->text.len; at++) {
+            char c = e->text.ptr[at];
+            bool ends = c == '\r' && at + 1 < e->text.len && e->text.ptr[at + 1] == '\n';
+            bool bare = c == '\n' && (at == 0 || e->text.ptr[at - 1] != '\r');
+            if (bare && all) gg_buf_append_char(&text, '\r');
+            if (c != '\r' || ends) gg_buf_append_char(&text, c);
+        }
+        e->text = gg_arena_str(arena, gg_buf_str(&text));
+        gg_buf_clear(&text);
+    }
 }

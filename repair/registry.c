@@ -1,5 +1,6 @@
 /* The table of rules made from rules.def, and what every rule gets for free.  Any thread. */
 #include "repair/private.h"
+#include "repair/syntax.h"
 
 /* `a and b and …` has a node in the other for each operand: rules go down by recursion, and to find the parent of a node takes a walk from the
  * root. */
@@ -57,6 +58,7 @@ int gg_repair_edits(const gg_rule *rule, const gg_rule_input *in, gg_arena *aren
         goto cleanup;
     }
     if ((error = rule->edit(in, &match, arena, out, err)) != 0) goto cleanup;
+    gg__keep_line_ends(gg_tree_text(in->tree), out, arena);
     if ((error = gg_edits_sort(out, err)) != 0) goto cleanup;
     if ((error = gg_edits_apply(&text, gg_tree_text(in->tree), out, err)) != 0) goto cleanup;
     if ((error = gg_tree_parse(&tree, text, NULL, NULL, 0, NULL, err)) != 0) goto cleanup;

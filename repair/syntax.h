@@ -32,6 +32,8 @@ void gg__indent_lines(const gg_tree *tree, uint32_t from, uint32_t to, gg_str un
 uint32_t gg__line_end(const gg_tree *tree, uint32_t offset); /* behind a comment on the same line */
 /* One more level as the file writes it: the indentation of the first block, else four spaces. */
 gg_str gg__indent_unit(const gg_tree *tree);
+/* In a file whose lines end in \r\n those of the edits do so, too: a comment's node has the \r in it.  Texts in `arena`. */
+void gg__keep_line_ends(const gg_text *before, gg_edits *edits, gg_arena *arena);
 gg_str gg__newline(const gg_tree *tree); /* "\n" or "\r\n", as the file has it */
 
 bool gg__is_in_inner_function(TSNode node, TSNode scope); /* of one inside the scope, which may be called whenever */

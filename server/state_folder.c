@@ -54,15 +54,29 @@ bool gg_state_folder_make(const char *root, const char *below) {
 }
 
 int gg_state_file_replace(const char *path, gg_str bytes, unsigned mode, bool synced) {
+    return gg_state_file_replace_as(path, bytes, mode, NULL, synced);
+}
+
+int gg_state_file_replace_as(const char *path, gg_str bytes, unsigned mode, const struct stat *like, bool synced) {
     char temporary[PATH_MAX];
     if (snprintf(temporary, sizeof(temporary), "%s.graphglue-XXXXXX", path) >= (int)sizeof(temporary))
         return ENAMETOOLONG;
     int fd = mkostemp(temporary, O_CLOEXEC);
     if (fd < 0) return errno;
-    int error = fchmod(fd, mode) == 0 && write_all(fd, bytes) && (!synced || fsync(fd) == 0) ? 0 : errno;
+    bool owned =
+        like == NULL || fchown(fd, like->st_uid, like->st_gid) == 0; /* before its mode, which this may change */
+    int error = owned && fchmod(fd, mode) == 0 && write_all(fd, bytes) && (!synced || fsync(fd) == 0) ? 0 : errno;
     if (close(fd) != 0 && error == 0) error = errno;
     if (error == 0 && rename(temporary, path) != 0) error = errno;
     if (error) unlink(temporary);
+    return error;
+}
+
+int gg_state_file_overwrite(const char *path, gg_str bytes) {
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0) return errno;
+    int error = write_all(fd, bytes) && ftruncate(fd, (off_t)bytes.len) == 0 && fsync(fd) == 0 ? 0 : errno;
+    if (close(fd) != 0 && error == 0) error = errno;
     return error;
 }
 

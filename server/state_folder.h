@@ -2,6 +2,8 @@
 #ifndef GG_STATE_FOLDER_H
 #define GG_STATE_FOLDER_H
 
+#include <sys/stat.h>
+
 #include "base/gg_base.h"
 
 /* Writes the .gitignore that keeps `folder`, a .graphglue/, out of version control, if there is none.  false: it cannot. */
@@ -11,6 +13,10 @@ bool gg_state_folder_make(const char *root, const char *below);
 /* Writes a file in one step, so that nobody reads half of it: 0, or an errno value, and what was there stays.  `synced`: it returns when the disk
  * has it; what is only kept for later need not wait for that. */
 int gg_state_file_replace(const char *path, gg_str bytes, unsigned mode, bool synced);
+/* … which belongs to the owner and group of another then; EPERM where it may not be given to them. */
+int gg_state_file_replace_as(const char *path, gg_str bytes, unsigned mode, const struct stat *like, bool synced);
+/* The same file, written anew: not in one step, but whoever else has a name of it sees it. */
+int gg_state_file_overwrite(const char *path, gg_str bytes);
 /* Removes a quarter of the .json files of `folder`, those that changed least recently, once there are more than `max`. */
 void gg_state_folder_trim(const char *folder, size_t max);
 /* A record at `path`, which lies in <root>/.graphglue/<below>, beside at most `max` others.  One that cannot be kept is not there the next time, and

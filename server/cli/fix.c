@@ -101,7 +101,7 @@ static int drive(fixing *f, gg_fix *fix, gg_cli_file *file, char **failure, gg_e
 
 /* ---- writing --------------------------------------------------------------------------------------------------------------- */
 
-/* Replaces the file in one step, keeping its mode; refuses when it is not what was read. */
+/* Refuses when it is not what was read. */
 static int apply(const gg_cli_file *file, const gg_text *text, gg_error *err) {
     gg_text *now = NULL;
     int error = gg_text_read(&now, file->absolute, err);
@@ -109,9 +109,7 @@ static int apply(const gg_cli_file *file, const gg_text *text, gg_error *err) {
     bool changed = !gg_str_equal(gg_text_bytes(now), gg_text_bytes(file->text));
     gg_text_unref(&now);
     if (changed) return gg_fail(err, GG_ESTALE, "the file changed meanwhile; nothing was written");
-    struct stat info;
-    if (stat(file->absolute, &info) != 0) return gg_fail(err, GG_EIO, "the file is gone");
-    return gg_cli_write_file(file->absolute, gg_text_bytes(text), info.st_mode & 07777, err);
+    return gg_cli_rewrite_file(file->absolute, gg_text_bytes(text), err);
 }
 
 static void judge(fixing *f, const gg_fix *fix, const gg_cli_file *file) {

@@ -36,6 +36,8 @@ void gg_cli_print_bench(const json_t *bench); /* on stdout */
 int gg_cli_state_path(char *out, size_t size, const char *file, const char *name, gg_error *err) GG_MUST_USE;
 /* Makes a folder (absolute) and what is above it; a .graphglue/ on the way keeps itself out of version control. */
 int gg_cli_make_folder(const char *path, gg_error *err) GG_MUST_USE;
+/* Gives a file of the user's another text: in one step where it has one name and stays its owner's.  Refuses one that may not be written. */
+int gg_cli_rewrite_file(const char *path, gg_str bytes, gg_error *err) GG_MUST_USE;
 /* Replaces a file, or makes it, in one step. */
 int gg_cli_write_file(const char *path, gg_str bytes, unsigned mode, gg_error *err) GG_MUST_USE;
 

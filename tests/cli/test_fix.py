@@ -134,6 +134,66 @@ def test_apply_keeps_mode_mark_and_line_ends(tmp_path: Path) -> None:
     assert stat.S_IMODE(file.stat().st_mode) == 0o640 and [p.name for p in tmp_path.iterdir()] == ["p.py"]
 
 
+def test_comments_in_arms_keep_their_line_ends(tmp_path: Path) -> None:
+    file = tmp_path / "p.py"
+    program = PROGRAM.replace("> 0:", "> 0:  # up").replace("h + 1", "h + 1  # more").replace("h - 1", "h - 1  # less")
+    file.write_bytes(program.replace("\n", "\r\n").encode())
+    assert cli("fix", "--apply", str(file)).returncode == 0
+    text = file.read_bytes()
+    assert all(word in text for word in (b"torch.where", b"# up\r\n", b"# more\r\n", b"# less\r\n"))
+    rest = text.replace(b"\r\n", b"")
+    assert b"\r" not in rest and b"\n" not in rest
+
+
+def test_a_file_with_two_names_stays_one(tmp_path: Path) -> None:
+    file, other = tmp_path / "p.py", tmp_path / "q.py"
+    file.write_text(PROGRAM)
+    os.link(file, other)
+    assert cli("fix", "--apply", str(file)).returncode == 0
+    assert "torch.where" in other.read_text() and other.samefile(file)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write any file")
+def test_a_file_that_may_not_be_written_is_left(tmp_path: Path) -> None:
+    file = tmp_path / "p.py"
+    file.write_text(PROGRAM)
+    os.chmod(file, 0o444)
+    done = cli("fix", "--apply", str(file))
+    assert done.returncode == 2 and "may not be written" in done.stderr and file.read_text() == PROGRAM
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give files away")
+def test_the_owner_stays(tmp_path: Path) -> None:
+    file = tmp_path / "p.py"
+    file.write_text(PROGRAM)
+    os.chown(file, 65534, 65534)
+    assert cli("fix", "--apply", str(file)).returncode == 0
+    assert "torch.where" in file.read_text() and file.stat().st_uid == 65534 and file.stat().st_gid == 65534
+
+
+LOOP_AND_MESSAGE = (
+    HEAD
+    + "def f(x):\n    while x.norm() > 1.0:\n        x = x * 0.5\n    print(x.sum())\n    return x\n\n\n"
+    + "def graphglue_inputs():\n    yield 'f', f, (torch.ones(6) * 3,), {}\n"
+)
+
+
+def test_what_one_edit_adds_is_not_in_the_way_of_the_next(tmp_path: Path, run_json: Any) -> None:
+    file = tmp_path / "p.py"
+    file.write_text(LOOP_AND_MESSAGE)
+    _, out = run_json("fix", "--max-safety", "effects", str(file))
+    accepted = [r["rule"] for r in out["files"][0]["repairs"] if r["verdict"]["accepted"]]
+    assert accepted == ["GG001", "GG121"] and out["files"][0]["entries"][0]["glued"]
+
+
+def test_a_message_of_the_authors_that_is_not_compiled_is_not_in_the_way(tmp_path: Path, run_json: Any) -> None:
+    file = tmp_path / "p.py"
+    quiet = "    if not torch.compiler.is_compiling():\n        print(h.sum())\n    # keep"
+    file.write_text(PROGRAM.replace("    # keep", quiet))
+    _, out = run_json("fix", str(file))
+    assert out["files"][0]["entries"][0]["glued"], out["files"][0]["repairs"]
+
+
 SIZES = (
     HEAD
     + """
