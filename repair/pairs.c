@@ -2,10 +2,13 @@
 #include "repair/built.h"
 #include "repair/infer.h"
 
-static gg__meta cast(gg__meta x, gg_str dtype, gg__vagueness vague) {
+/* Where it is of that dtype already it is x itself: so in another call it may be, unless its dtype is certain. */
+static gg__meta cast(gg__inference *s, const gg__call *call, gg_str dtype, gg__vagueness vague) {
+    gg__meta x = call->x;
+    TSNode operand = gg__field(gg__field(call->node, "function"), "object");
     if (dtype.len == 0 || !(gg__is_floating(x.dtype) || gg__is_integer(x.dtype) || gg__is_bool(x.dtype)))
         return gg__unknown;
-    /* of another dtype it is a new tensor; in other calls it may be of this one, and then it is x itself: `fresh` stays */
+    x.fresh = x.fresh || (!gg_str_equal(x.dtype, dtype) && gg__has_certain_dtype(s->in, operand));
     if (!gg__is_floating(dtype)) x.smooth = x.linear = true; /* what it was made of gets no gradient */
     return gg__as_dtype(x, dtype, vague);
 }
@@ -17,17 +20,17 @@ static gg__meta converted(gg__inference *s, const gg__call *call) {
     if (gg_str_is(call->name, "to")) {
         bool bound = gg__bind_arguments(s, call, (const char *const[]){"dtype"}, 1, &given);
         gg_str dtype = bound ? gg__dtype_named(s, given, &vague) : GG_STR_NULL;
-        return cast(call->x, dtype, vague = dtype.len ? vague : GG__CERTAIN);
+        return cast(s, call, dtype, vague = dtype.len ? vague : GG__CERTAIN);
     }
     if (gg_str_is(call->name, "type_as")) {
         gg__meta other = gg__bind_arguments(s, call, (const char *const[]){"other"}, 1, &given)
                              ? gg__infer_node(s, given)
                              : gg__unknown;
         bool same = other.sort == GG__TENSOR && gg_str_equal(other.device, call->x.device);
-        return same ? cast(call->x, other.dtype, other.vague) : gg__unknown;
+        return same ? cast(s, call, other.dtype, other.vague) : gg__unknown;
     }
     gg_str dtype = gg__dtype_of_method(call->name);
-    return gg__bind_arguments(s, call, NULL, 0, NULL) ? cast(call->x, dtype, GG__CERTAIN) : gg__unknown;
+    return gg__bind_arguments(s, call, NULL, 0, NULL) ? cast(s, call, dtype, GG__CERTAIN) : gg__unknown;
 }
 
 static gg__meta masked_fill(gg__inference *s, const gg__call *call) {

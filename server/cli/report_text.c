@@ -110,7 +110,16 @@ static void print_help(FILE *out, const gg_rule *rule, const char *path, const g
     }
     if (args->train) fputs("--train ", out);
     if (rule->safety > GG_SAFETY_EXACT) fprintf(out, "--max-safety %s ", gg_safety_name(rule->safety));
-    print_word(out, path);
+    for (size_t i = 0; i < args->packages.len; i++) {
+        fputs("--package ", out);
+        print_word(out, args->packages.items[i]);
+        fputc(' ', out);
+    }
+    if (args->packages.len == 0) print_word(out, path); /* else the site's file may be an installed one */
+    for (size_t i = 0; args->packages.len && i < args->paths.len; i++) {
+        if (i) fputc(' ', out);
+        print_word(out, args->paths.items[i]);
+    }
     fputc('\n', out);
 }
 
