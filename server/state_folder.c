@@ -72,10 +72,21 @@ int gg_state_file_replace_as(const char *path, gg_str bytes, unsigned mode, cons
     return error;
 }
 
-int gg_state_file_overwrite(const char *path, gg_str bytes) {
+int gg_state_file_overwrite(const char *path, gg_str bytes, bool *torn) {
+    struct stat before;
+    *torn = false;
     int fd = open(path, O_WRONLY | O_CLOEXEC);
     if (fd < 0) return errno;
-    int error = write_all(fd, bytes) && ftruncate(fd, (off_t)bytes.len) == 0 && fsync(fd) == 0 ? 0 : errno;
+    int error = fstat(fd, &before) == 0 ? 0 : errno;
+    if (error == 0 && (off_t)bytes.len > before.st_size) { /* room for all of it first */
+        error = posix_fallocate(fd, 0, (off_t)bytes.len);
+        if (error == EOPNOTSUPP || error == EINVAL) error = 0;
+        if (error && ftruncate(fd, before.st_size) != 0) *torn = true;
+    }
+    if (error == 0) {
+        error = write_all(fd, bytes) && ftruncate(fd, (off_t)bytes.len) == 0 && fsync(fd) == 0 ? 0 : errno;
+        *torn = error != 0;
+    }
     if (close(fd) != 0 && error == 0) error = errno;
     return error;
 }

@@ -15,8 +15,8 @@ bool gg_state_folder_make(const char *root, const char *below);
 int gg_state_file_replace(const char *path, gg_str bytes, unsigned mode, bool synced);
 /* … which belongs to the owner and group of another then; EPERM where it may not be given to them. */
 int gg_state_file_replace_as(const char *path, gg_str bytes, unsigned mode, const struct stat *like, bool synced);
-/* The same file, written anew: not in one step, but whoever else has a name of it sees it. */
-int gg_state_file_overwrite(const char *path, gg_str bytes);
+/* The same file, written anew: not in one step, but whoever else has a name of it sees it.  `*torn`: it failed in the middle. */
+int gg_state_file_overwrite(const char *path, gg_str bytes, bool *torn);
 /* Removes a quarter of the .json files of `folder`, those that changed least recently, once there are more than `max`. */
 void gg_state_folder_trim(const char *folder, size_t max);
 /* A record at `path`, which lies in <root>/.graphglue/<below>, beside at most `max` others.  One that cannot be kept is not there the next time, and

@@ -350,6 +350,7 @@ static void drop_others(const char *root, const json_t *files) {
         (void)unlink(path);
         snprintf(path, sizeof(path), "%s/%s.diff", root, file);
         (void)unlink(path);
+        fprintf(stderr, "graphglue-lsp: %s/%s was removed: this time no repair of it was proved\n", root, file);
     }
     json_decref(before);
 }

@@ -194,6 +194,21 @@ def test_a_message_of_the_authors_that_is_not_compiled_is_not_in_the_way(tmp_pat
     assert out["files"][0]["entries"][0]["glued"], out["files"][0]["repairs"]
 
 
+UNMADE = (
+    HEAD
+    + "class Net(nn.Module):\n    def __init__(self, file):\n        super().__init__()\n        self.table = open(file).read()\n\n"
+    + "    def forward(self, x):\n        x = torch.relu(x)\n        if x.sum() > 0:\n            return x\n        return x * 2\n"
+)
+
+
+def test_what_the_text_tells_is_left_where_nothing_ran(tmp_path: Path) -> None:
+    file = tmp_path / "p.py"
+    file.write_text(UNMADE)
+    done, checked = (cli(command, str(file)) for command in ("fix", "check"))
+    assert done.returncode == checked.returncode == 1, (done.stdout, checked.stdout)
+    assert "GB0170" in done.stdout and "GB0170" in checked.stdout
+
+
 SIZES = (
     HEAD
     + """
