@@ -31,19 +31,6 @@ static bool gives_no_other(TSNode node, void *data) {
     return !called || !reaches(g, gg__field(parent, "arguments"));
 }
 
-/* How many parameters behind the first, which is `self`, stand in front of it; false when it is the first itself. */
-static bool find_position(TSNode parameters, TSNode parameter, uint32_t *position) {
-    uint32_t before = 0;
-    for (uint32_t i = 0; i < gg__child_count(parameters); i++) {
-        TSNode child = gg__child(parameters, i);
-        if (gg_node_is(child, "comment")) continue;
-        if (ts_node_eq(child, parameter)) break;
-        before++;
-    }
-    *position = before - 1;
-    return before > 0;
-}
-
 gg_str gg__class_by_default(const gg_tree *tree, TSNode name) {
     TSNode function = gg__function(name), class = gg__class_around(function);
     TSNode parameter = gg__parameter(tree, function, gg__text(tree, name)), usual = gg__field(parameter, "value");
@@ -53,6 +40,8 @@ gg_str gg__class_by_default(const gg_tree *tree, TSNode name) {
         return GG_STR_NULL;
     givers g = {.tree = tree, .owner = gg__text(tree, gg__field(class, "name")), .name = gg__text(tree, name)};
     g.usual = gg__text(tree, usual);
-    if (!find_position(gg__field(function, "parameters"), parameter, &g.position)) return GG_STR_NULL;
+    uint32_t place = gg__place_of_parameter(gg__field(function, "parameters"), parameter);
+    if (place == 0) return GG_STR_NULL; /* it is `self` itself */
+    g.position = place - 1;
     return gg__visit(gg_tree_root(tree), gives_no_other, &g) ? g.usual : GG_STR_NULL;
 }

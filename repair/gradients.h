@@ -18,7 +18,9 @@ bool gg__is_only_computed_with(const gg_rule_input *in, TSNode node, bool free);
 bool gg__is_made_roughly(const gg_rule_input *in, TSNode statement, gg_str name);
 /* Does a gradient of the whole expression come to the node in it, past `.detach()`, comparisons and sizes? */
 bool gg__lets_gradients_by(const gg_tree *tree, TSNode node, TSNode whole);
-/* Is that so of no name that one of the expressions reads and the other does not? */
+/* Does one come to the name in the node? */
+bool gg__gives_gradient(const gg_tree *tree, TSNode whole, gg_str name);
+/* Is no name made roughly that a gradient of one of the expressions comes to, and of the other one does not? */
 bool gg__have_gentle_origins(const gg_rule_input *in, TSNode statement, TSNode a, TSNode b);
 
 #endif

@@ -163,6 +163,10 @@ gg__meta gg__inlined_call(gg__inference *s, TSNode call, bool *known);
 gg__meta gg__inlined_property(gg__inference *s, TSNode attribute); /* `self.ready`, of a @property of the class */
 /* Does no statement of the file but those of __init__ bind an attribute of that name, or change one in place? */
 bool gg__is_set_once(const gg_tree *tree, gg_str attribute);
+/* The one definition of that name in the file, where nothing binds or changes the name, and it is not async; else null. */
+TSNode gg__only_definition(const gg_tree *tree, gg_str name);
+/* The decorator in front of it; empty: there is none.  Several are a text that no rule knows. */
+gg_str gg__decorator_of(const gg_tree *tree, TSNode definition);
 /* Is it a call of one that makes a new tensor, and only reads what it is given? */
 bool gg__makes_by_own(const gg_rule_input *in, TSNode call);
 

@@ -63,16 +63,14 @@ bool gg__is_set_once(const gg_tree *tree, gg_str attribute) {
     return gg__visit(gg_tree_root(tree), is_left_alone, &m);
 }
 
-/* The one definition of that name in the file, where nothing binds or changes the name; else null. */
-static TSNode only_definition(const gg_tree *tree, gg_str name) {
+TSNode gg__only_definition(const gg_tree *tree, gg_str name) {
     definition_search d = {0};
     bool one = gg__each_definition(tree, name, note_definition, &d) && d.count == 1 && gg__is_set_once(tree, name) &&
                gg_str_starts_with(gg__text(tree, d.found), GG_STR("def"));
     return one ? d.found : (TSNode){0};
 }
 
-/* The decorator in front of it; empty: there is none.  Several are a text that no rule knows. */
-static gg_str decorator_of(const gg_tree *tree, TSNode definition) {
+gg_str gg__decorator_of(const gg_tree *tree, TSNode definition) {
     TSNode parent = gg__parent(definition);
     if (!gg_node_is(parent, "decorated_definition")) return GG_STR_NULL;
     return gg__child_count(parent) == 2 ? gg__text(tree, gg__child(parent, 0)) : GG_STR("@ @");
@@ -81,7 +79,7 @@ static gg_str decorator_of(const gg_tree *tree, TSNode definition) {
 /* Is it a method of the very class that the node stands in? */
 static bool is_method_here(const gg_tree *tree, TSNode definition, TSNode node) {
     TSNode class = gg__class_around(definition), at = gg__parent(definition);
-    if (decorator_of(tree, definition).len) at = gg__parent(at);
+    if (gg__decorator_of(tree, definition).len) at = gg__parent(at);
     return !ts_node_is_null(class) && ts_node_eq(class, gg__class_around(node)) && ts_node_eq(gg__parent(at), class);
 }
 
@@ -92,9 +90,9 @@ static TSNode callee_of(const gg_tree *tree, TSNode call, bool *bound) {
     gg_str name = gg__text(tree, method ? gg__field(function, "attribute") : function);
     if (!method && (!gg_node_is(function, "identifier") || gg__is_local(tree, call, name))) return none;
     if (method && !gg_str_is(gg__text(tree, gg__field(function, "object")), "self")) return none;
-    TSNode found = only_definition(tree, name);
+    TSNode found = gg__only_definition(tree, name);
     if (ts_node_is_null(found)) return none;
-    gg_str decorator = decorator_of(tree, found);
+    gg_str decorator = gg__decorator_of(tree, found);
     bool alone = gg_str_is(decorator, "@staticmethod");
     *bound = method && !alone;
     if (decorator.len && !(alone && method)) return none;
@@ -106,8 +104,8 @@ static TSNode callee_of(const gg_tree *tree, TSNode call, bool *bound) {
 static TSNode property_of(const gg_tree *tree, TSNode attribute) {
     TSNode none = {0};
     if (!gg_str_is(gg__text(tree, gg__field(attribute, "object")), "self")) return none;
-    TSNode found = only_definition(tree, gg__text(tree, gg__field(attribute, "attribute")));
-    bool asks = !ts_node_is_null(found) && gg_str_is(decorator_of(tree, found), "@property");
+    TSNode found = gg__only_definition(tree, gg__text(tree, gg__field(attribute, "attribute")));
+    bool asks = !ts_node_is_null(found) && gg_str_is(gg__decorator_of(tree, found), "@property");
     return asks && is_method_here(tree, found, attribute) ? found : none;
 }
 

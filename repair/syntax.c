@@ -197,6 +197,16 @@ TSNode gg__parameter(const gg_tree *tree, TSNode function, gg_str name) {
     return (TSNode){0};
 }
 
+uint32_t gg__place_of_parameter(TSNode parameters, TSNode parameter) {
+    uint32_t place = 0;
+    for (uint32_t i = 0; i < gg__child_count(parameters); i++) {
+        TSNode child = gg__child(parameters, i);
+        if (ts_node_eq(child, parameter)) break;
+        place += !gg_node_is(child, "comment");
+    }
+    return place;
+}
+
 typedef struct name_search {
     const gg_tree *tree;
     gg_str name;

@@ -142,6 +142,7 @@ TSNode gg__next_statement(TSNode statement);       /* behind comments; null at t
 TSNode gg__class_around(TSNode node);              /* the innermost class it stands in; null outside of any */
 /* The parameter of that name, whole (`x: int = 3`); null when the function has none. */
 TSNode gg__parameter(const gg_tree *tree, TSNode function, gg_str name);
+uint32_t gg__place_of_parameter(TSNode parameters, TSNode parameter); /* how many stand in front of it */
 
 /* ---- inference (infer.c) -------------------------------------------------------------------------------------------- */
 typedef enum gg__sort { GG__UNKNOWN, GG__SCALAR_INT, GG__SCALAR_FLOAT, GG__SCALAR_BOOL, GG__TENSOR } gg__sort;

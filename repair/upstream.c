@@ -160,8 +160,7 @@ static bool is_rough_call(const gg_rule_input *in, TSNode call) {
     TSNode arguments = gg__field(call, "arguments");
     gg_str name = gg__called_name(tree, call);
     if (!gg_node_is(function, "attribute") || gg__refers_to(tree, object, "math")) return false;
-    bool free = gg__refers_to(tree, object, "torch") || gg__refers_to(tree, object, "torch.linalg") ||
-                gg__refers_to(tree, object, "torch.nn.functional") || gg__refers_to(tree, object, "torch.special");
+    bool free = gg__is_torchs(tree, call);
     TSNode x = free ? gg__child(arguments, 0) : object, other = gg__child(arguments, free ? 1 : 0);
     gg__meta m = gg__infer(in, call);
     bool smooth = m.sort == GG__TENSOR && m.smooth;
@@ -277,13 +276,12 @@ static bool gives_gently(TSNode node, void *data) {
 /* What the file's calls give the parameter. */
 static bool is_given_roughly(const upstream *u, gg_str name) {
     const gg_tree *tree = u->in->tree;
-    TSNode parameters = gg__field(u->function, "parameters");
+    TSNode parameters = gg__field(u->function, "parameters"), parameter = gg__parameter(tree, u->function, name);
     caller_search c = {u, gg__text(tree, gg__field(u->function, "name")), name, 0};
-    if (!gg__binds(tree, parameters, name)) return false;
-    uint32_t self = !ts_node_is_null(gg__class_around(u->function)) && gg__child_count(parameters) &&
-                    gg_str_is(gg__text(tree, gg__child(parameters, 0)), "self");
-    while (c.place < gg__child_count(parameters) && !gg__binds(tree, gg__child(parameters, c.place), name)) c.place++;
-    if (self) c.place--;
+    if (ts_node_is_null(parameter)) return false;
+    c.place = gg__place_of_parameter(parameters, parameter);
+    bool method = !ts_node_is_null(gg__class_around(u->function));
+    if (method && gg_str_is(gg__text(tree, gg__child(parameters, 0)), "self")) c.place--;
     return !gg__visit(gg_tree_root(tree), gives_gently, &c);
 }
 
@@ -320,28 +318,38 @@ bool gg__is_made_roughly(const gg_rule_input *in, TSNode statement, gg_str name)
     return !gg__without_gradients(in->tree, statement) && is_made_roughly(&u, name);
 }
 
+typedef struct reading {
+    const gg_tree *tree;
+    TSNode whole;
+    gg_str name;
+} reading;
+
+static bool is_not_reached(TSNode node, void *data) {
+    const reading *r = data;
+    return !gg_node_is(node, "identifier") || gg__is_member_name(node) ||
+           !gg_str_equal(gg__text(r->tree, node), r->name) || !gg__lets_gradients_by(r->tree, node, r->whole);
+}
+
+bool gg__gives_gradient(const gg_tree *tree, TSNode whole, gg_str name) {
+    reading r = {tree, whole, name};
+    return !gg__visit(whole, is_not_reached, &r);
+}
+
 typedef struct difference {
     const gg_rule_input *in;
     TSNode statement, own, other;
-    gg_str name; /* that is looked for in the other one */
 } difference;
 
-static bool is_not_read(TSNode node, void *data) {
-    const difference *d = data;
-    return !gg_node_is(node, "identifier") || gg__is_member_name(node) ||
-           !gg_str_equal(gg__text(d->in->tree, node), d->name) || !gg__lets_gradients_by(d->in->tree, node, d->other);
-}
-
 static bool is_read_by_both(TSNode node, void *data) {
-    difference *d = data;
+    const difference *d = data;
     if (!gg_node_is(node, "identifier") || gg__is_member_name(node) ||
         !gg__lets_gradients_by(d->in->tree, node, d->own))
         return true;
-    d->name = gg__text(d->in->tree, node);
-    return !gg__visit(d->other, is_not_read, d) || !gg__is_made_roughly(d->in, d->statement, d->name);
+    gg_str name = gg__text(d->in->tree, node);
+    return gg__gives_gradient(d->in->tree, d->other, name) || !gg__is_made_roughly(d->in, d->statement, name);
 }
 
 bool gg__have_gentle_origins(const gg_rule_input *in, TSNode statement, TSNode a, TSNode b) {
-    difference first = {in, statement, a, b, GG_STR_NULL}, second = {in, statement, b, a, GG_STR_NULL};
+    difference first = {in, statement, a, b}, second = {in, statement, b, a};
     return gg__visit(a, is_read_by_both, &first) && gg__visit(b, is_read_by_both, &second);
 }

@@ -53,11 +53,8 @@ bool gg_state_folder_make(const char *root, const char *below) {
     return true;
 }
 
-int gg_state_file_replace(const char *path, gg_str bytes, unsigned mode, bool synced) {
-    return gg_state_file_replace_as(path, bytes, mode, NULL, synced);
-}
-
-int gg_state_file_replace_as(const char *path, gg_str bytes, unsigned mode, const struct stat *like, bool synced) {
+/* `like`: whose owner and group it gets; NULL: those of who runs this. */
+static int replace(const char *path, gg_str bytes, unsigned mode, const struct stat *like, bool synced) {
     char temporary[PATH_MAX];
     if (snprintf(temporary, sizeof(temporary), "%s.graphglue-XXXXXX", path) >= (int)sizeof(temporary))
         return ENAMETOOLONG;
@@ -70,6 +67,14 @@ int gg_state_file_replace_as(const char *path, gg_str bytes, unsigned mode, cons
     if (error == 0 && rename(temporary, path) != 0) error = errno;
     if (error) unlink(temporary);
     return error;
+}
+
+int gg_state_file_replace(const char *path, gg_str bytes, unsigned mode, bool synced) {
+    return replace(path, bytes, mode, NULL, synced);
+}
+
+int gg_state_file_replace_as(const char *path, gg_str bytes, const struct stat *like) {
+    return replace(path, bytes, like->st_mode & 07777, like, true);
 }
 
 int gg_state_file_overwrite(const char *path, gg_str bytes, bool *torn) {

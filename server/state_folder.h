@@ -13,8 +13,8 @@ bool gg_state_folder_make(const char *root, const char *below);
 /* Writes a file in one step, so that nobody reads half of it: 0, or an errno value, and what was there stays.  `synced`: it returns when the disk
  * has it; what is only kept for later need not wait for that. */
 int gg_state_file_replace(const char *path, gg_str bytes, unsigned mode, bool synced);
-/* … which belongs to the owner and group of another then; EPERM where it may not be given to them. */
-int gg_state_file_replace_as(const char *path, gg_str bytes, unsigned mode, const struct stat *like, bool synced);
+/* … synced, with the mode, owner and group of another; EPERM where it may not be given to them. */
+int gg_state_file_replace_as(const char *path, gg_str bytes, const struct stat *like);
 /* The same file, written anew: not in one step, but whoever else has a name of it sees it.  `*torn`: it failed in the middle. */
 int gg_state_file_overwrite(const char *path, gg_str bytes, bool *torn);
 /* Removes a quarter of the .json files of `folder`, those that changed least recently, once there are more than `max`. */

@@ -92,20 +92,20 @@ static gg_str choices(const writing *w, bool compiled) {
     return out;
 }
 
-static bool arm_reads(const gg__graph_branches *b, const gg__graph_arm *arm, gg_str name) {
-    bool binds = gg__names_have(&arm->bound, name), reads = !binds && gg__names_have(&b->kept, name);
-    for (uint32_t i = arm->body.from; !reads && i < arm->body.to; i++)
-        reads = gg__reads(b->s.in->tree, gg__child(arm->body.block, i), name);
-    return reads;
+static bool arm_gives_gradient(const gg__graph_branches *b, const gg__graph_arm *arm, gg_str name) {
+    bool binds = gg__names_have(&arm->bound, name), gives = !binds && gg__names_have(&b->kept, name);
+    for (uint32_t i = arm->body.from; !gives && i < arm->body.to; i++)
+        gives = gg__gives_gradient(b->s.in->tree, gg__child(arm->body.block, i), name);
+    return gives;
 }
 
-/* A name that another arm does not read gets zeros for a gradient where that one is taken. */
+/* A name that another arm gives no gradient gets zeros for one where that arm is taken. */
 static bool is_read_gently(TSNode node, void *data) {
     const gg__graph_branches *b = data;
     if (!gg_node_is(node, "identifier") || gg__is_member_name(node)) return true;
     gg_str name = gg__text(b->s.in->tree, node);
     bool all = true;
-    for (size_t i = 0; i < b->count; i++) all = all && arm_reads(b, &b->arms[i], name);
+    for (size_t i = 0; i < b->count; i++) all = all && arm_gives_gradient(b, &b->arms[i], name);
     return all || !gg__is_made_roughly(b->s.in, b->node, name);
 }
 

@@ -84,22 +84,6 @@ static bool is_only_asked(TSNode node, void *data) {
            gg__hinder(r->in, read, "needs the truth value itself, not only as a condition");
 }
 
-static bool note_one(TSNode node, void *data) {
-    (void)node;
-    return ++*(uint32_t *)data < 2;
-}
-
-/* Does nothing but a method's own decorator stand in front of it? */
-static bool is_plainly_decorated(returned_flag *r) {
-    const gg_tree *tree = r->in->tree;
-    TSNode parent = gg__parent(r->function);
-    if (!gg_node_is(parent, "decorated_definition")) return true;
-    gg_str text = gg__text(tree, gg__child(parent, 0));
-    r->property = gg_str_is(text, "@property");
-    return gg__child_count(parent) == 2 &&
-           (r->property || gg_str_is(text, "@staticmethod") || gg_str_is(text, "@classmethod"));
-}
-
 static bool is_private(const returned_flag *r) {
     return gg_str_starts_with(r->name, GG_STR("_")) ||
            gg_node_is(gg__function(gg__parent(r->function)), "function_definition");
@@ -107,14 +91,14 @@ static bool is_private(const returned_flag *r) {
 
 static bool may_give_tensor(returned_flag *r) {
     const gg_tree *tree = r->in->tree;
-    uint32_t count = 0;
-    if (!gg_node_is(r->function, "function_definition") ||
-        !gg_str_starts_with(gg__text(tree, r->function), GG_STR("def")))
-        return false;
+    static const char *const decorators[] = {"@property", "@staticmethod", "@classmethod"};
+    if (!gg_node_is(r->function, "function_definition")) return false;
     r->name = gg__text(tree, gg__field(r->function, "name"));
     bool called = gg_str_starts_with(r->name, GG_STR("__")) || gg_str_is(r->name, "forward");
-    if (called || !gg__each_definition(tree, r->name, note_one, &count) || !gg__is_set_once(tree, r->name) ||
-        !is_plainly_decorated(r))
+    gg_str decorator = gg__decorator_of(tree, r->function);
+    r->property = gg_str_is(decorator, "@property");
+    if (called || !ts_node_eq(gg__only_definition(tree, r->name), r->function) ||
+        (decorator.len && !gg__is_one_of(decorator, decorators, GG_COUNT(decorators))))
         return false;
     TSNode type = gg__field(r->function, "return_type");
     if (!ts_node_is_null(type) && !is_private(r)) return gg__hinder(r->in, type, "is what other files are told");

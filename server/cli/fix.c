@@ -1,6 +1,5 @@
 /* graphglue-lsp fix: mends files with proved edits.  Drives a repair session (repair/fix.c) against the worker. */
 #include <stdio.h>
-#include <sys/stat.h>
 
 #include "server/cli/fix_model.h"
 #include "server/cli/overlay.h"
@@ -112,40 +111,36 @@ static int apply(const gg_cli_file *file, const gg_text *text, gg_error *err) {
     return gg_cli_rewrite_file(file->absolute, gg_text_bytes(text), err);
 }
 
-static void judge(fixing *f, const gg_fix *fix, const gg_cli_file *file) {
-    gg_arena *arena = gg_arena_new();
-    gg_sources *sources = gg_cli_fix_sources(fix, false);
-    size_t count;
-    const gg_entry *after = gg_fix_after(fix, &count);
-    gg_site_list sites = gg_sites_group(after, count, sources, gg_cli_run_registry(f->run), arena);
-    for (size_t i = 0; i < sites.len; i++)
-        if (gg_cli_fails(gg_cli_level_of(file->options, &sites.items[i]))) f->breaks = true;
-    for (size_t i = 0; i < count; i++)
-        if (after[i].status >= GG_ENTRY_EAGER_ERROR) f->failed = true;
-    gg_sources_free(sources);
-    gg_arena_free(arena);
-}
-
 /* Where nothing ran, what the text tells is left, as `check` has it; what is certain counts. */
-static void tell_predictions(fixing *f, const gg_fix *fix, const gg_cli_file *file) {
-    size_t count;
-    const gg_entry *after = gg_fix_after(fix, &count);
-    for (size_t i = 0; i < count; i++)
-        if (after[i].status != GG_ENTRY_NO_INPUTS) return;
-    if (!file->options->predict) return;
-    gg_arena *arena = gg_arena_new();
-    gg_sources *sources = gg_cli_fix_sources(fix, false);
+static void tell_predictions(fixing *f, const gg_cli_file *file, gg_sources *sources, gg_arena *arena) {
     gg_str path = gg_str_from(file->absolute);
-    const gg_tree *tree = gg_sources_tree(sources, path, NULL);
-    const gg_prediction_list *list = tree && !gg_tree_has_error(tree) ? gg_sources_predictions(sources, path) : NULL;
-    gg_ignore_list ignores = list ? gg_ignores_of(tree, arena) : (gg_ignore_list){0};
-    for (size_t i = 0; list && i < list->len; i++) {
+    const gg_tree *tree = file->options->predict ? gg_sources_tree(sources, path, NULL) : NULL;
+    if (tree == NULL || gg_tree_has_error(tree)) return;
+    const gg_prediction_list *list = gg_sources_predictions(sources, path);
+    gg_ignore_list ignores = gg_ignores_of(tree, arena);
+    for (size_t i = 0; i < list->len; i++) {
         const gg_prediction *p = &list->items[i];
         gg_level level = gg_options_level(file->options, p->id, p->rule);
         if (level == GG_LEVEL_OFF || gg_is_ignored(&ignores, p->span, p->id, p->rule)) continue;
         f->breaks = f->breaks || (p->certain && gg_cli_fails(level));
         if (!f->args.json) gg_cli_print_prediction(stdout, p, gg_tree_text(tree), gg_cli_shown(file->path));
     }
+}
+
+static void judge(fixing *f, const gg_fix *fix, const gg_cli_file *file) {
+    gg_arena *arena = gg_arena_new();
+    gg_sources *sources = gg_cli_fix_sources(fix, false);
+    size_t count;
+    const gg_entry *after = gg_fix_after(fix, &count);
+    gg_site_list sites = gg_sites_group(after, count, sources, gg_cli_run_registry(f->run), arena);
+    bool ran = false;
+    for (size_t i = 0; i < sites.len; i++)
+        if (gg_cli_fails(gg_cli_level_of(file->options, &sites.items[i]))) f->breaks = true;
+    for (size_t i = 0; i < count; i++) {
+        if (after[i].status >= GG_ENTRY_EAGER_ERROR) f->failed = true;
+        ran = ran || after[i].status != GG_ENTRY_NO_INPUTS;
+    }
+    if (!ran && !file->error) tell_predictions(f, file, sources, arena);
     gg_sources_free(sources);
     gg_arena_free(arena);
 }
@@ -186,7 +181,6 @@ static void fix_file(fixing *f, gg_cli_file *file) {
     file->error = failure;
     if (failure) f->failed = true;
     if (fix) judge(f, fix, file);
-    if (fix && !failure) tell_predictions(f, fix, file);
     if (f->args.json) {
         json_array_append_new(f->files, gg_cli_fix_json(f->run, fix, file, json_incref(repairs), json_incref(overlay),
                                                         bench ? json_incref(bench) : json_null(),

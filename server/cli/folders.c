@@ -34,7 +34,7 @@ int gg_cli_rewrite_file(const char *path, gg_str bytes, gg_error *err) {
     struct stat info = {0};
     int error = stat(path, &info) != 0 || access(path, W_OK) != 0 ? errno : 0;
     if (error) return gg_fail(err, GG_EIO, "%s may not be written (%s); it is as it was", path, strerror(error));
-    error = info.st_nlink > 1 ? EPERM : gg_state_file_replace_as(path, bytes, info.st_mode & 07777, &info, true);
+    error = info.st_nlink > 1 ? EPERM : gg_state_file_replace_as(path, bytes, &info);
     bool torn = false;
     if (error == EPERM) error = gg_state_file_overwrite(path, bytes, &torn); /* others have a name of it, or own it */
     if (error == 0) return 0;

@@ -115,10 +115,10 @@ static void print_help(FILE *out, const gg_rule *rule, const char *path, const g
         print_word(out, args->packages.items[i]);
         fputc(' ', out);
     }
-    if (args->packages.len == 0) print_word(out, path); /* else the site's file may be an installed one */
-    for (size_t i = 0; args->packages.len && i < args->paths.len; i++) {
+    bool installed = args->packages.len > 0; /* the site's file may be: then what was named is to be mended again */
+    for (size_t i = 0; i < (installed ? args->paths.len : 1); i++) {
         if (i) fputc(' ', out);
-        print_word(out, args->paths.items[i]);
+        print_word(out, installed ? args->paths.items[i] : path);
     }
     fputc('\n', out);
 }

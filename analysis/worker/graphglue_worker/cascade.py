@@ -78,7 +78,7 @@ def of(a: dict[str, Any], b: dict[str, Any], lines: Lines) -> Cascade:
     gone = [r for r in a["breaks"] if _place(r, None) not in after and _kind(r) not in stays]
     hidden = [part for part in map(_hidden, gone) if part]
     instead = Counter(_where(r, _place(r, None)) for r in gone)
-    callers = [list(_calling(r)) for r in gone]
+    called = list(gone)
     found = Cascade(uncovered=bool(hidden))
     for record in b["breaks"]:
         place = _place(record, lines)
@@ -91,8 +91,8 @@ def of(a: dict[str, Any], b: dict[str, Any], lines: Lines) -> Cascade:
             stays[_kind(record)] -= 1
         elif instead[_where(record, place)] > 0:
             instead[_where(record, place)] -= 1
-        elif place[2] > 0 and (calls := next((c for c in callers if _is_behind(record, place, c)), None)):
-            callers.remove(calls)
+        elif place[2] > 0 and (inside := next((r for r in called if _is_behind_call(record, place, r)), None)):
+            called.remove(inside)
         elif excused and not any(_written(record, lines)):
             found.to_light += 1
         else:
@@ -122,21 +122,18 @@ def _where(record: Record, place: Place) -> tuple[str, int, bool]:
     return *place[1:], record["eager"] is not None
 
 
-def _calling(record: Record) -> Iterator[tuple[Record, bool]]:
-    """Frames of the workspace whose calls lead to the break, and whether its function runs without Dynamo."""
-    frame = _frame(record)
-    for outer in record["stack"]:
-        if outer is not frame and outer["origin"] == "workspace" and outer["line"] is not None:
-            yield outer, record["eager"] is not None
-
-
-def _is_behind(record: Record, place: Place, calls: list[tuple[Record, bool]]) -> bool:
-    """Does the break lie in a function that made one of the calls, not in front of it?"""
-    function = _frame(record)["function"]
+def _is_behind_call(record: Record, place: Place, inside: Record) -> bool:
+    """Does the break lie in a function of the workspace whose call led to the other one, and not in front of that call?"""
+    if (record["eager"] is None) != (inside["eager"] is None):
+        return False
+    own, function = _frame(inside), _frame(record)["function"]
     return any(
-        (frame["file"], frame["function"], eager) == (place[1], function, record["eager"] is not None)
-        and frame["line"] <= place[2]
-        for frame, eager in calls
+        f is not own
+        and f["origin"] == "workspace"
+        and (f["file"], f["function"]) == (place[1], function)
+        and f["line"] is not None
+        and f["line"] <= place[2]
+        for f in inside["stack"]
     )
 
 

@@ -216,9 +216,8 @@ def _compare_sides(a: Side, b: Side, classes: set[str], copies: bool) -> Iterato
         how = "compiled" if compiled else "eager"
         comparison = _Comparison(kept, defined, compiled, compiled and _quiet(classes), copies, given)
         first = originals.get(observe.GIVEN.words)
-        skips = (
-            compiled and first is not None and len(first.printed) < len(given.printed)
-        )  # by `is_compiling()` of its own
+        # messages that the original itself keeps from the compiler, by `is_compiling()`
+        skips = compiled and first is not None and len(first.printed) < len(given.printed)
         for plan, x in a.eager.items():
             y, was = runs.get(plan), originals.get(plan)
             if not x.ended or (y is None and how not in b.lost) or (x.error and observe.is_optional(plan)):

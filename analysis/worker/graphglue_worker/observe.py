@@ -96,7 +96,7 @@ class Gradients:
     raised: bool = False
 
 
-LARGE = Plan("large values", 0, lambda x: x * 100, foreign=True)
+LARGE = Plan("large values", 0, varied.hundredfold, foreign=True)
 PLANS = (
     Plan("the given inputs"),
     Plan("inputs from seed 1", 1),

@@ -67,6 +67,11 @@ def mirrored(x: torch.Tensor) -> torch.Tensor:
     return x * -1.5
 
 
+def hundredfold(x: torch.Tensor) -> torch.Tensor:
+    """Large floats."""
+    return x * 100
+
+
 def not_finite(x: torch.Tensor) -> torch.Tensor:
     """The same with NaN and infinities between."""
     flat = x.reshape(-1).clone()
@@ -150,13 +155,14 @@ def _floats(call: "Call") -> list[torch.Tensor]:
     return [x for x in _tensors(call) if x.is_floating_point()]
 
 
-def _alone(number: int, change: Change) -> Step:
-    """One floating tensor by itself; the others as they are given."""
+def _alone(among: Callable[["Call"], list[torch.Tensor]], number: int, change: Change) -> Step:
+    """One of these tensors by itself; the others as they are given."""
 
     def step(call: "Call") -> bool:
-        one = _floats(call)[number]
-        _map(call, lambda x: change(x.detach()) if x is one else x)
-        return True
+        one = among(call)[number]
+        other = change(one)
+        _map(call, lambda x: other if x is one else x)
+        return other is not one
 
     return step
 
@@ -172,10 +178,10 @@ def _slopes(call: "Call") -> Iterator[tuple[str, Step]]:
     """Where slopes are infinite: at zero by itself, so that what is asked of another tensor stays as it is, at one, and where values overflow."""
     count = len(_floats(call))
     for i in range(min(count, MOST_PARTS) if count > 1 else 0):
-        yield f"zeros in floating tensor {i + 1}", _alone(i, torch.zeros_like)
+        yield f"zeros in floating tensor {i + 1}", _alone(_floats, i, torch.zeros_like)
     yield "a row of zeros", lambda call: change_floats(call, _first_row_of_zeros)
     yield "ones", lambda call: change_floats(call, torch.ones_like)
-    yield "a hundred times as much", lambda call: change_floats(call, lambda x: x * 100)
+    yield "a hundred times as much", lambda call: change_floats(call, hundredfold)
 
 
 _ZERO = _integers(torch.zeros_like, False)
@@ -320,19 +326,16 @@ def _parts(call: "Call") -> list[torch.Tensor]:
     return [x for x in _pytree.tree_leaves(lists) if _usual(x) and x.dim()]
 
 
-def _part(number: int, rows: Callable[[int], int]) -> Step:
-    """One tensor of the lists by itself with another number of rows."""
+def _rows(wanted: Callable[[int], int]) -> Change:
+    """Another number of rows; as it is where it has as many."""
 
-    def step(call: "Call") -> bool:
-        one = _parts(call)[number]
-        wanted = rows(one.size(0))
-        if wanted == one.size(0):
-            return False
-        order = (torch.arange(wanted) % one.size(0)).to(one.device)
-        _map(call, lambda x: x.detach().index_select(0, order) if x is one else x)
-        return True
+    def change(x: torch.Tensor) -> torch.Tensor:
+        rows = wanted(x.size(0))
+        if rows == x.size(0):
+            return x
+        return x.detach().index_select(0, (torch.arange(rows) % x.size(0)).to(x.device))
 
-    return step
+    return change
 
 
 def _strided(call: "Call") -> bool:
@@ -389,8 +392,8 @@ def of(call: "Call") -> Iterator[Variation]:
 
 def _parts_resized(call: "Call") -> Iterator[tuple[str, Step]]:
     for i in range(min(len(_parts(call)), MOST_PARTS)):
-        yield f"a single row in part {i + 1}", _part(i, lambda size: 1)
-        yield f"one more row in part {i + 1}", _part(i, lambda size: size + 1)
+        yield f"a single row in part {i + 1}", _alone(_parts, i, _rows(lambda size: 1))
+        yield f"one more row in part {i + 1}", _alone(_parts, i, _rows(lambda size: size + 1))
 
 
 _FEWER: tuple[tuple[str, Step], ...] = (
